@@ -35,7 +35,7 @@ import (
 
 // applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
 // to v.
-func (d *crdDefinition) applied(v *verdict, p pair) pair {
+func (d *crdDefinition) applied(v *verdict, p request) request {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !d.mayDiffer(p) {
 		return p
@@ -66,7 +66,7 @@ func (d *crdDefinition) applied(v *verdict, p pair) pair {
 }
 
 // invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest.
-func (d *crdDefinition) invalid(v *verdict, p pair, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, message, edit string) {
+func (d *crdDefinition) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, message, edit string) {
 	written, err := d.prepare(version, p.new)
 	if err != nil {
 		return
@@ -123,7 +123,7 @@ func newValidity(s *spec.Schema) func(newObj, oldObj map[string]any) []string {
 
 // mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than what the new one says: they
 // have null or something empty, other than in the metadata, or rules may see what the cluster has more than the manifest and its defaults.
-func (d *crdDefinition) mayDiffer(p pair) bool {
+func (d *crdDefinition) mayDiffer(p request) bool {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	if leavesEmpty(p.new) || leavesEmpty(p.old) || newVersion == nil || oldVersion == nil {
 		return true

@@ -37,7 +37,7 @@ type way struct {
 }
 
 // ways returns the requests that are possible for a pair, server-side applies first.
-func (c *checker) ways(p pair) []way {
+func (c *checker) ways(p request) []way {
 	methods := p.applier.For(p.new.Document.Object, p.old.Value())
 	if c.Applier != "" {
 		methods = []tool.Method{c.Applier}
@@ -75,8 +75,8 @@ type outcome struct {
 	verdict
 }
 
-// judgeUpdate judges an object that both sides have by all requests that are possible. A cluster has answered already.
-func (c *checker) judgeUpdate(p pair) (verdict, error) {
+// judgeRequests judges an object that both sides have by all requests that are possible. A cluster has answered already.
+func (c *checker) judgeRequests(p request) (verdict, error) {
 	if p.live != nil {
 		return c.judgeRequest(p)
 	}
@@ -95,7 +95,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		outcomes = append(outcomes, outcome{w, v})
 	}
 	v := agree(outcomes)
-	replaced := v.replacement != nil && v.replacement.Requested && v.helped(p) // whether the old Job is there or not
+	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p) // whether the old Job is there or not
 	if expires(p.old) && len(v.violations) > 0 && !replaced {
 		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
 			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; "+
@@ -107,7 +107,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 // sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ where a server-side
 // apply is refused on its own, and where the manifest has something that requests store in their own ways. Of built-in kinds, client-side applies differ where another one is refused, where a
 // manifest has null, and for Deployments; Flux where there is anything that it normalizes.
-func (c *checker) sameRequest(p pair, o outcome, w way) bool {
+func (c *checker) sameRequest(p request, o outcome, w way) bool {
 	if o.by == w.by {
 		return true
 	}
@@ -217,24 +217,10 @@ func wayNames(outcomes []outcome) string {
 	return list[0]
 }
 
-// addRemarks adds remarks that v does not have yet.
-func (v *verdict) addRemarks(unknown, notes []Remark) {
-	for _, u := range unknown {
-		if !slices.Contains(v.unknown, u) {
-			v.unknown = append(v.unknown, u)
-		}
-	}
-	for _, n := range notes {
-		if !slices.Contains(v.notes, n) {
-			v.notes = append(v.notes, n)
-		}
-	}
-}
-
 // judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all others.
 // Whoever disables updates with one change and enables them with the next gets around every lock in between: what the cluster
 // has then is not known.
-func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
+func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 	by := p.applier
 	by.InstallsOnce = p.old.AppliedBy.InstallsOnce
 	is, was := p.applier.LeftAlone(p.new.Document.Object), by.LeftAlone(p.old.Value())
@@ -247,7 +233,7 @@ func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
 			"%s: the object in the cluster may differ from OLD, and so may the changes of this update", leftAlone("old object", was))}}
 		return v, true, nil
 	case was == "":
-		if v, err = c.judgeUpdate(p); err != nil {
+		if v, err = c.judgeRequests(p); err != nil {
 			return v, true, err
 		}
 		if len(v.violations)+v.more > 0 {

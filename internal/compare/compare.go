@@ -8,7 +8,6 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,6 +119,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c := &checker{
 		Options: o,
 		kinds:   newKinds(newCRDs, oldCRDs, given, o),
+		live:    in.Live,
 		report: &Report{
 			SkippedKinds: []KindCount{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
@@ -174,7 +174,8 @@ func Check(in Input, o Options) (*Report, error) {
 	if in.Live != nil {
 		pairs = livePairs(news, in.Live)
 	}
-	c.compareAll(pairs)
+	verdicts, errs := c.judgeAll(pairs)
+	c.addVerdicts(pairs, verdicts, errs)
 	for _, o := range c.gone.uncovered {
 		c.addDeletion(o)
 	}
@@ -265,92 +266,12 @@ func others(news, olds []string) int {
 	return n
 }
 
-// compareAll judges the pairs and adds the verdicts to the report.
-func (c *checker) compareAll(pairs []pair) {
-	if c.Begin != nil {
-		c.Begin(len(pairs))
-	}
-	verdicts := make([]verdict, len(pairs))
-	errs := make([]error, len(pairs))
-	manifest.Each(len(pairs), func(i int) {
-		if c.Context != nil && c.Context.Err() != nil {
-			errs[i] = c.Context.Err()
-			return
-		}
-		verdicts[i], errs[i] = c.judge(pairs[i])
-		if v := &verdicts[i]; len(v.violations)+len(v.unknown)+len(v.notes)+v.more > 0 {
-			if q, changed := sealed(pairs[i]); changed {
-				pairs[i] = q
-				verdicts[i], errs[i] = c.judge(q)
-			}
-		}
-		// The server was asked about an update, which may not be what the tool does; where nobody knows the tool, the answer counts.
-		if p := pairs[i]; p.live != nil && (c.fate(p) == tool.Updated || c.applier(p.new).Tool == "") {
-			verdicts[i].settle(p.live)
-		}
-		verdicts[i].doubt(pairs[i])
-		if c.Step != nil {
-			c.Step()
-		}
-	})
-	resolveAll(pairs, verdicts)
-	r := &printer{}
-	for i, p := range pairs {
-		switch {
-		case p.new == nil:
-			c.report.Deleted++
-			c.addDeletion(p.old)
-			continue
-		case p.old == nil && !p.updates:
-			c.report.Created++
-		default:
-			c.report.Updated++
-		}
-		c.fail(errs[i])
-		c.countUnchecked(p)
-		c.add(r, p, &verdicts[i])
-	}
-	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
-}
-
-// add adds a verdict to the report.
-func (c *checker) add(r *printer, p pair, v *verdict) {
-	var re *Replacement
-	if v.replacement != nil {
-		re = c.replacementOf(p, v)
-	}
-	replaced := re != nil && re.Requested && re.harmless()
-	for i := range v.violations {
-		violation := &v.violations[i]
-		old := cmp.Or(p.old, v.old)
-		r.complete(violation, p.new)
-		violation.addOld(p.new, old)
-		if violation.Change == "" {
-			violation.Change = violation.change(p.new, old)
-		}
-		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, *violation)
-	}
-	c.report.MoreViolations += v.more
-	if v.more > 0 {
-		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
-	}
-	for _, u := range v.unknown {
-		c.report.Unknown = append(c.report.Unknown, u.about(p.new))
-	}
-	for _, n := range v.notes {
-		c.report.Notes = append(c.report.Notes, n.about(p.new))
-	}
-	if re != nil {
-		c.report.Replacements = append(c.report.Replacements, *re)
-	}
-}
-
 // checker is one run of Check.
 type checker struct {
 	Options
 	kinds    *kinds
 	policies *policy.Set
+	live     map[*yamldoc.Document]Live
 	report   *Report
 	gone     gone
 }

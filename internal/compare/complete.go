@@ -103,14 +103,12 @@ func (r *Report) finish(strict bool) {
 func (c *checker) skip(news, olds []*manifest.Object, live bool) {
 	pairs, partial := pairUp(news, olds, func(*manifest.Object) bool { return false })
 	for _, p := range pairs {
-		o, changed := p.new, p.ambiguous != nil
+		o, changed := p.new, p.changed()
 		switch {
 		case p.new == nil:
 			o = p.old
 		case live:
 			changed = true
-		case p.old != nil:
-			changed = !p.unchanged()
 		}
 		c.report.Skipped++
 		c.report.SkippedKinds = count(c.report.SkippedKinds, o, changed)

@@ -71,7 +71,7 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // side is pruned and defaulted by the version it was written in, then by the other one. The server checks such an
 // update by the version of the request. Here it is checked by both versions, so that a lock which only one of them has
 // holds too. What a conversion webhook would do is unknown.
-func (d *crdDefinition) judge(p pair) (verdict, error) {
+func (d *crdDefinition) judge(p request) (verdict, error) {
 	var invalid verdict
 	v, err := d.judgeVersions(d.applied(&invalid, p), p)
 	if d.replaced { // the other CRD decides what is valid
@@ -92,7 +92,7 @@ func (d *crdDefinition) judge(p pair) (verdict, error) {
 }
 
 // judgeVersions judges a pair as its request stores it, and as it is written.
-func (d *crdDefinition) judgeVersions(p, written pair) (verdict, error) {
+func (d *crdDefinition) judgeVersions(p, written request) (verdict, error) {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	var v verdict
 	if newVersion == oldVersion {
@@ -118,7 +118,7 @@ func (d *crdDefinition) judgeVersions(p, written pair) (verdict, error) {
 }
 
 // check adds what the pair breaks by the schema of one version.
-func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
+func (d *crdDefinition) check(v *verdict, p request, version *crd.Version) error {
 	laws := d.laws[version]
 	if laws.empty() {
 		return nil
@@ -156,7 +156,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 }
 
 // place adds where the lock or rule of a violation is, and which item of a list it is about.
-func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
+func (d *crdDefinition) place(b *Violation, p request, version *crd.Version) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.crd.File, version.Position(b.SchemaPath).Line, d.onlyOld
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
@@ -254,7 +254,7 @@ func withoutDefaults(s *spec.Schema) *spec.Schema {
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
 // replacement returns what replacing a refused object costs: what the CRD says, or unknown.
-func (d *crdDefinition) replacement(p pair) *Replacement {
+func (d *crdDefinition) replacement(p request) *Replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	cost, _ := annotations[CostAnnotation].(string)
@@ -385,7 +385,7 @@ func (d *openDefinition) load() error {
 	return d.err
 }
 
-func (d *openDefinition) judge(p pair) (verdict, error) {
+func (d *openDefinition) judge(p request) (verdict, error) {
 	var v verdict
 	if err := d.load(); err != nil {
 		return v, err
@@ -412,7 +412,7 @@ func (d *openDefinition) place(b *Violation) {
 }
 
 // replacement returns what replacing a refused object costs, which nobody knows.
-func (d *openDefinition) replacement(p pair) *Replacement {
+func (d *openDefinition) replacement(p request) *Replacement {
 	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{keepOldValues}}
 	if p.new.Kind == "" {
 		r.Message = "the loss depends on the objects that are deployed with these values"

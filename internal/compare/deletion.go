@@ -148,7 +148,7 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) 
 }
 
 func lossBy(d definition, o *manifest.Object) *Replacement {
-	r := d.replacement(pair{new: o, old: o})
+	r := d.replacement(request{pair: pair{new: o, old: o}})
 	_, known := d.(builtinDefinition)
 	retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
 	switch {
@@ -177,7 +177,7 @@ var lossMessages = map[string]string{
 func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	re := *v.replacement
 	if re.Cost == "" { // what refuses the update knows nothing of the kind
-		re.Cost = c.worst(p).Cost
+		re.Cost = c.worst(request{pair: p}).Cost
 	}
 	by := c.applier(p.new)
 	refused := tool.Refused{
@@ -195,7 +195,7 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 }
 
 // worst returns what replacing an object costs by the definition of its kind that costs most.
-func (c *checker) worst(p pair) *Replacement {
+func (c *checker) worst(p request) *Replacement {
 	p.old = cmp.Or(p.old, p.new)
 	worst := &Replacement{Cost: CostUnknown}
 	for i, d := range c.kinds.of(p.new) {

@@ -38,7 +38,7 @@ func (d factsDefinition) crd() string {
 	return fmt.Sprintf("the CRD of %s %s (%s)", p.Name, p.Version, p.Module)
 }
 
-func (d factsDefinition) judge(p pair) (verdict, error) {
+func (d factsDefinition) judge(p request) (verdict, error) {
 	var v verdict
 	if p.new.APIVersion != p.old.APIVersion {
 		before, _ := crdfacts.Find(p.old.APIVersion, p.old.Kind)
@@ -71,7 +71,7 @@ func (d factsDefinition) judge(p pair) (verdict, error) {
 }
 
 // violation returns what a rule of the CRD refuses.
-func (d factsDefinition) violation(found *crdfacts.Finding, p pair) Violation {
+func (d factsDefinition) violation(found *crdfacts.Finding, p request) Violation {
 	path := found.Path.String()
 	v := newViolation(&found.Violation, path, fieldpath.Resolve(path, p.new.Value(), p.old.Value()))
 	v.SchemaPath, v.Source = "", d.crd()
@@ -85,7 +85,7 @@ func (d factsDefinition) violation(found *crdfacts.Finding, p pair) Violation {
 	return v
 }
 
-func (d factsDefinition) replacement(p pair) *Replacement {
+func (d factsDefinition) replacement(p request) *Replacement {
 	return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], Must: true,
 		Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()),
 		How:       []string{keepOldValues, recreate(d.kind.Plural+"."+d.kind.Group, p.new)}}

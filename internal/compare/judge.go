@@ -1,60 +1,156 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// judge compares one pair by every definition of its kind.
+// The verdict on one pair. Three questions narrow it down, from the object to one request:
+//
+//	judge         what the files say: is there a change at all, and what does the cluster answer?
+//	judgeUpdate   what the tool does with the object: update it, leave it alone, delete it and create it again?
+//	judgeRequests which requests can carry the update (applier.go): do their verdicts agree?
+//	judgeRequest  what the definitions of the kind and the policies say about one request
+
+// judge returns the verdict on a pair whose predecessor is known, or on a create. Of a deletion it has nothing to say.
 func (c *checker) judge(p pair) (verdict, error) {
-	var all verdict
 	if p.new == nil {
-		return all, nil
+		return verdict{}, nil
 	}
-	p.applier = c.applier(p.new)
-	p.applier.Forced = p.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
 	if err := c.kinds.unknownVersion(p.new); err != nil {
-		return all, err
+		return verdict{}, err
 	}
-	if p.ambiguous != nil {
-		return c.judgeAmbiguous(p)
-	}
+	r := c.requestOf(p)
 	if p.old == nil {
+		var v verdict
 		if p.new.Kind != "" {
-			all.identify(p)
+			v.identify(r)
 		}
-		return all, nil
+		return v, nil
 	}
-	same := p.old.AppliedBy.InstallsOnce == p.new.AppliedBy.InstallsOnce
-	if p.live != nil {
-		same = c.fate(p) == tool.Updated // an apply does not always take the mark of a hook away
+	var v verdict
+	var err error
+	if c.mayDiffer(r) {
+		r.pair = withoutEncryption(p)
 	}
-	if p.unchanged() && c.kinds.sameDefaults(p.new) && same {
-		return all, nil
+	if c.mayDiffer(r) {
+		v, err = c.judgeUpdate(r)
 	}
-	if v, ok, err := c.judgeLeftAlone(p); ok {
+	// The server was asked about an update, which may not be what the tool does; where nobody knows the tool, the answer counts.
+	if r.live != nil && (c.fate(r) == tool.Updated || c.applier(p.new).Tool == "") {
+		v.addAnswer(r.live)
+	}
+	v.excuseUnknown(r.pair)
+	v.old = r.old
+	return v, err
+}
+
+// requestOf returns what is known about the request that updates an object of NEW.
+func (c *checker) requestOf(p pair) request {
+	r := request{pair: p, applier: c.applier(p.new)}
+	r.applier.Forced = r.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
+	if l, ok := c.live[p.new.Document]; ok && l.Old != nil {
+		r.live = &l
+	}
+	return r
+}
+
+// mayDiffer reports whether the request may change the object that is stored.
+func (c *checker) mayDiffer(r request) bool {
+	sameFate := r.old.AppliedBy.InstallsOnce == r.new.AppliedBy.InstallsOnce
+	if r.live != nil {
+		sameFate = c.fate(r) == tool.Updated // an apply does not always take the mark of a hook away
+	}
+	return !sameFate || !c.kinds.sameDefaults(r.new) || !r.unchanged()
+}
+
+// fate returns what the tool does with an object that both sides have.
+func (c *checker) fate(r request) tool.Fate {
+	by := c.applier(r.new)
+	fate := by.Fate(r.new.Document.Object, r.old.Value())
+	if fate == tool.Created && r.live != nil && !by.Recreated(r.new.Document.Object) {
+		return tool.Updated // the cluster has it still
+	}
+	return fate
+}
+
+// judgeUpdate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
+func (c *checker) judgeUpdate(r request) (verdict, error) {
+	if v, ok, err := c.judgeLeftAlone(r); ok {
 		return v, err
 	}
-	return c.judgeFate(p)
+	fate := c.fate(r)
+	if fate == tool.Created {
+		return verdict{}, nil
+	}
+	v, err := c.judgeRequests(r)
+	if v.replacement != nil && v.replacement.Requested {
+		v.replacement.Requested = v.replacementApplies(r)
+	}
+	if err != nil || fate == tool.Updated {
+		return v, err
+	}
+	const path = "metadata.annotations"
+	switch {
+	case fate == tool.Colliding:
+		return c.judgeColliding(r), nil
+	case fate == tool.MayCollide && !v.refuses():
+		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side"})
+		return v, nil
+	case fate == tool.MayCollide:
+		return v, nil
+	case !v.refuses():
+		return verdict{}, nil
+	case fate == tool.Replaced && v.replacement != nil:
+		v.replacement.Requested = true
+		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
+		return v, nil
+	}
+	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
+		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s", v.violations[0].summary())}}}, nil
+}
+
+// replacementApplies reports whether the tool deletes and recreates an object that asks for it. Tools replace nothing for some answers
+// of the server, and a policy may refuse the new object, too.
+func (v *verdict) replacementApplies(r request) bool {
+	for i := range v.violations {
+		b, says := &v.violations[i], ""
+		if b.EnforcedBy != "" {
+			says = b.Message
+		}
+		if b.Policy != "" || (b.Unforced || says != "") && !r.applier.Insists(r.new.Document.Object, r.old.Value(), says) {
+			return false
+		}
+	}
+	return true
+}
+
+const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
+	"add before-hook-creation to helm.sh/hook-delete-policy"
+
+// judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
+func (c *checker) judgeColliding(r request) verdict {
+	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
+		"(\"exists and cannot be imported into the current release\")"
+	if r.applier.Recreated(r.new.Document.Object) {
+		message = createsHook
+	}
+	v := verdict{replacement: c.worst(r)}
+	v.addServerSide(fieldpath.Path{"metadata", "annotations"}, message, "")
+	return v
 }
 
 // judgeRequest judges one request for an object that both sides have, by every definition of its kind.
-func (c *checker) judgeRequest(p pair) (verdict, error) {
+func (c *checker) judgeRequest(r request) (verdict, error) {
 	var all verdict
 	judged := false
-	for _, d := range c.kinds.covering(p) {
+	for _, d := range c.kinds.covering(r) {
 		judged = true
-		v, err := d.judge(p)
+		v, err := d.judge(r)
 		if err != nil {
 			return all, err
 		}
@@ -66,192 +162,19 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 		all.addRemarks(v.unknown, nil)
 		all.notes = append(all.notes, v.notes...)
 	}
-	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
-		d.describedChanges(&all, p, c.kinds.operators != nil)
+	for _, d := range c.kinds.byKind[groupKind{r.new.Group, r.new.Kind}] {
+		d.describedChanges(&all, r, c.kinds.operators != nil)
 	}
 	if !judged {
 		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
-			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+			"the old object (%s:%d) is of %s, and no CRD has both versions", r.old.Document.File, r.old.Document.Position().Line, r.old.APIVersion)})
 	}
-	if err := c.judgePolicies(&all, p); err != nil {
+	if err := c.judgePolicies(&all, r); err != nil {
 		return all, err
 	}
-	if p.new.Kind != "" {
-		all.identify(p)
+	if r.new.Kind != "" {
+		all.identify(r)
 	}
 	slices.SortStableFunc(all.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	return all, nil
-}
-
-// fate returns what the tool does with an object that both sides have.
-func (c *checker) fate(p pair) tool.Fate {
-	by := c.applier(p.new)
-	fate := by.Fate(p.new.Document.Object, p.old.Value())
-	if fate == tool.Created && p.live != nil && !by.Recreated(p.new.Document.Object) {
-		return tool.Updated // the cluster has it still
-	}
-	return fate
-}
-
-// judgeFate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
-func (c *checker) judgeFate(p pair) (verdict, error) {
-	fate := c.fate(p)
-	if fate == tool.Created {
-		return verdict{}, nil
-	}
-	v, err := c.judgeUpdate(p)
-	if v.replacement != nil && v.replacement.Requested {
-		v.replacement.Requested = v.helped(p)
-	}
-	if err != nil || fate == tool.Updated {
-		return v, err
-	}
-	const path = "metadata.annotations"
-	switch {
-	case fate == tool.Colliding:
-		return c.judgeColliding(p), nil
-	case fate == tool.MayCollide && len(v.violations)+v.more == 0:
-		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side"})
-		return v, nil
-	case fate == tool.MayCollide:
-		return v, nil
-	case len(v.violations)+v.more == 0:
-		return verdict{}, nil
-	case fate == tool.Replaced && v.replacement != nil:
-		v.replacement.Requested = true
-		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", p.applier.Tool)})
-		return v, nil
-	}
-	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
-		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s", v.violations[0].summary())}}}, nil
-}
-
-// helped reports whether the replacement that an object asks for gets the change through. Tools replace nothing for some answers of
-// the server, and a policy may refuse the new object, too.
-func (v *verdict) helped(p pair) bool {
-	for i := range v.violations {
-		b, says := &v.violations[i], ""
-		if b.EnforcedBy != "" {
-			says = b.Message
-		}
-		if b.Policy != "" || (b.Unforced || says != "") && !p.applier.Insists(p.new.Document.Object, p.old.Value(), says) {
-			return false
-		}
-	}
-	return true
-}
-
-const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
-	"add before-hook-creation to helm.sh/hook-delete-policy"
-
-// judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
-func (c *checker) judgeColliding(p pair) verdict {
-	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
-		"(\"exists and cannot be imported into the current release\")"
-	if p.applier.Recreated(p.new.Document.Object) {
-		message = createsHook
-	}
-	v := verdict{replacement: c.worst(p)}
-	v.addServerSide(fieldpath.Path{"metadata", "annotations"}, message, "")
-	return v
-}
-
-// verdict is what an API server makes of one update by one definition of the kind.
-type verdict struct {
-	violations     []Violation
-	more           int // violations beyond the limit of a report
-	unknown, notes []Remark
-	replacement    *Replacement // what replacing the object costs, where there are violations
-	edits          []string     // of the manifest, each of which is enough for one violation
-
-	// standing and old are about an object that is ambiguous: old is what the violations are against.
-	standing standing
-	old      *manifest.Object
-}
-
-// merge adds what another version or definition has found, without what v has already.
-func (v *verdict) merge(violations []Violation) {
-	type identity struct{ path, lock, rule, key, policy, message string }
-	identify := func(b *Violation) identity {
-		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key))), b.Policy, ""}
-		if b.Policy != "" {
-			id.message = b.Message // two failures of one policy have no rule
-		}
-		return id
-	}
-	known := make(map[identity]bool, len(v.violations))
-	for i := range v.violations {
-		known[identify(&v.violations[i])] = true
-	}
-	for i := range violations {
-		if !known[identify(&violations[i])] {
-			v.violations = append(v.violations, violations[i])
-		}
-	}
-}
-
-// definition is one schema of a kind: a CRD, a built-in kind, a schema of an OpenAPI document.
-type definition interface {
-	// covers reports whether objects of this apiVersion can be judged.
-	covers(apiVersion string) bool
-	// judge compares an object that both sides have, in versions that the definition covers.
-	judge(p pair) (verdict, error)
-	// replacement returns what it takes to replace the object, whatever refuses the update.
-	replacement(p pair) *Replacement
-}
-
-// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in kinds.
-func (v *Violation) Evidence() string {
-	switch {
-	case v.Source == "":
-		return ""
-	case v.EnforcedBy == "":
-		return "known from " + v.Source
-	}
-	return "refused by " + v.EnforcedBy + ": " + v.Source
-}
-
-// summary is the violation in one line.
-func (v *Violation) summary() string {
-	if v.Path == "" {
-		return v.Message
-	}
-	return v.Path + ": " + v.Message
-}
-
-// value is a value that can be absent.
-type value struct {
-	v  any
-	ok bool
-}
-
-// equal reports whether two values are both absent, or equal.
-func (v value) equal(other value) bool { return v.ok == other.ok && jsonvalue.Equal(v.v, other.v) }
-
-// newViolation returns what a validator found at a path, without the subject and the place of the lock.
-func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
-	v := Violation{
-		Path: path, at: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath,
-		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
-		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
-	}
-	if found.Lock == immutability.LockIncomparable {
-		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
-	}
-	for _, d := range found.Differences {
-		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{d.Old, d.HasOld}), raw(value{d.New, d.HasNew})})
-	}
-	return v
-}
-
-// raw encodes a value that is there, null included; an absent one is left out.
-func raw(v value) json.RawMessage {
-	if !v.ok {
-		return nil
-	}
-	text, err := jsonvalue.Encode(v.v)
-	if err != nil {
-		return json.RawMessage("null") // decoded JSON always encodes
-	}
-	return text
 }

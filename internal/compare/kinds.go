@@ -11,7 +11,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -134,11 +133,11 @@ type faultyDefinition struct{ mistake error }
 
 func (faultyDefinition) covers(string) bool { return true }
 
-func (d faultyDefinition) judge(pair) (verdict, error) {
+func (d faultyDefinition) judge(request) (verdict, error) {
 	return verdict{unknown: []Remark{{Path: "apiVersion", Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + d.mistake.Error()}}}, nil
 }
 
-func (faultyDefinition) replacement(pair) *Replacement {
+func (faultyDefinition) replacement(request) *Replacement {
 	return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown]}
 }
 
@@ -283,55 +282,4 @@ func nameAlike(news, olds []*manifest.Object) {
 			}
 		}
 	}
-}
-
-// doubt makes violations unknown whose values depend on what the files do not tell, such as a variable in an encrypted Secret.
-func (v *verdict) doubt(p pair) {
-	if p.new == nil || p.old == nil || len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
-		return
-	}
-	v.violations = slices.DeleteFunc(v.violations, func(violation Violation) bool {
-		doubtful := p.inDoubt(violation.at) || p.inDoubtBelow(&violation)
-		if !doubtful && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
-			doubtful = !slices.ContainsFunc(violation.Differences, func(d Difference) bool {
-				return !p.inDoubt(fieldpath.Resolve(d.Path, p.new.Value(), p.old.Value()))
-			})
-		}
-		if doubtful {
-			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
-				"the value depends on a variable or a Secret that the files do not tell; if it changes, the update is refused: %s", violation.summary())})
-		}
-		return doubtful
-	})
-	if len(v.violations)+v.more == 0 {
-		v.replacement = nil
-	}
-}
-
-// inDoubt reports whether a path is at or below a place whose value one of the sides does not tell.
-func (p pair) inDoubt(at fieldpath.Path) bool { return isUnknown(p.new, at) || isUnknown(p.old, at) }
-
-// inDoubtBelow reports whether all members are in doubt that differ in the objects of a violation.
-func (p pair) inDoubtBelow(v *Violation) bool {
-	newVal, isObject := v.new.v.(map[string]any)
-	oldVal, both := v.old.v.(map[string]any)
-	if !isObject || !both || !v.new.ok || !v.old.ok || len(newVal) != len(oldVal) {
-		return false
-	}
-	for name, member := range newVal {
-		was, ok := oldVal[name]
-		below := append(slices.Clip(v.at), name)
-		if !ok || !jsonvalue.Equal(member, was) && !p.inDoubt(below) {
-			return false
-		}
-	}
-	return true
-}
-
-// isUnknown reports whether the file of an object does not tell the value at a path.
-func isUnknown(o *manifest.Object, at fieldpath.Path) bool {
-	return slices.ContainsFunc(o.Document.Unknown, func(place string) bool {
-		unknown := pointer.Names(place)
-		return len(unknown) <= len(at) && slices.EqualFunc(unknown, at[:len(unknown)], func(name string, step any) bool { return name == fieldpath.Name(step) })
-	})
 }

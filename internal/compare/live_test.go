@@ -155,7 +155,7 @@ func TestUnenforced(t *testing.T) {
 	} {
 		v := verdict{violations: []Violation{c.violation}, replacement: &Replacement{}}
 		c.live.Old = &yamldoc.Document{}
-		v.settle(&c.live)
+		v.addAnswer(&c.live)
 		var note string
 		if len(v.notes) > 0 {
 			note = v.notes[0].Message
@@ -166,8 +166,8 @@ func TestUnenforced(t *testing.T) {
 	}
 }
 
-// TestSettle: what the server has answered is not unknown.
-func TestSettle(t *testing.T) {
+// TestAnswer: what the server has answered is not unknown.
+func TestAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		live Live
@@ -182,7 +182,7 @@ func TestSettle(t *testing.T) {
 	} {
 		v := verdict{unknown: []Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
 		c.live.Old = &yamldoc.Document{}
-		v.settle(&c.live)
+		v.addAnswer(&c.live)
 		var got []string
 		for _, u := range v.unknown {
 			got = append(got, u.Path)

@@ -41,7 +41,7 @@ func (k *kinds) operatorOf(o *manifest.Object) (operatorDefinition, bool) {
 // covers reports true: an operator converts between versions, and Check says where that leaves a question open.
 func (operatorDefinition) covers(string) bool { return true }
 
-func (d operatorDefinition) judge(p pair) (verdict, error) {
+func (d operatorDefinition) judge(p request) (verdict, error) {
 	newObj, oldObj := d.prepare(p)
 	judged := d.kind.Check(newObj, oldObj)
 	who := d.kind.Operator.Name + ": "
@@ -55,17 +55,17 @@ func (d operatorDefinition) judge(p pair) (verdict, error) {
 	return v, nil
 }
 
-func (d operatorDefinition) replacement(p pair) *Replacement {
+func (d operatorDefinition) replacement(p request) *Replacement {
 	return d.replacementFor(p, builtin.Verdict{})
 }
 
-func (d operatorDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
+func (d operatorDefinition) replacementFor(p request, judged builtin.Verdict) *Replacement {
 	// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
 	return replacementOf(d.kind.Replacement(placed(p.new, cmp.Or(p.new.Namespace, p.new.AppliedBy.Namespace)), judged), p, judged)
 }
 
 // prepare returns the objects as the operator gets them: with the defaults of the CRD, where there is one.
-func (d operatorDefinition) prepare(p pair) (newObj, oldObj map[string]any) {
+func (d operatorDefinition) prepare(p request) (newObj, oldObj map[string]any) {
 	newObj, oldObj = p.new.Value(), p.old.Value()
 	for _, c := range d.crds {
 		newVersion, oldVersion := c.version(p.new.APIVersion), c.version(p.old.APIVersion)
@@ -82,7 +82,7 @@ func (d operatorDefinition) prepare(p pair) (newObj, oldObj map[string]any) {
 }
 
 // violation returns what an operator refuses, with its text and source.
-func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violation {
+func (d operatorDefinition) violation(found *builtin.Violation, p request) Violation {
 	v := builtinViolation(found, p)
 	if v.Lock == lockRule {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
@@ -105,7 +105,7 @@ func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violatio
 
 // showAsWritten replaces the values of a violation by those of the manifests, which have them where the operator's form says
 // the same in another way: "5Gi" for "5368709120".
-func (v *Violation) showAsWritten(p pair) {
+func (v *Violation) showAsWritten(p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
 		if is := yamldoc.At(obj, at...); shown.ok && is != nil {
@@ -154,8 +154,7 @@ func (k *kinds) operatorListed(o *manifest.Object) bool {
 
 // countUnchecked counts the changed objects of kinds whose definition is not complete.
 func (c *checker) countUnchecked(p pair) {
-	changed := p.ambiguous != nil || p.old != nil && !p.unchanged()
-	if p.new != nil && changed && !c.kinds.complete(p.new) {
+	if p.changed() && !c.kinds.complete(p.new) {
 		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new, true)
 	}
 }
@@ -264,7 +263,7 @@ const (
 // describedChanges adds what the descriptions of the CRD say about the fields that change. In CRDs of Config Connector that are
 // made from Terraform's or Google's own schemas, "Immutable." is a lock that its webhook enforces, except in lists of objects.
 // Elsewhere it is a note, unless something else refuses the change of the field.
-func (d *crdDefinition) describedChanges(v *verdict, p pair, operators bool) {
+func (d *crdDefinition) describedChanges(v *verdict, p request, operators bool) {
 	version := d.version(p.new.APIVersion)
 	if p.new.APIVersion != p.old.APIVersion || version == nil {
 		return

@@ -35,11 +35,11 @@ func load(t *testing.T) *operators.Catalogue {
 }
 
 const (
-	request = `{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: a}, spec: {request: TFM=, duration: 24h, issuerRef: {name: x}}}`
-	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: c}, spec: {storage: {size: 10Gi}}}`
-	volume  = `{apiVersion: longhorn.io/v1beta2, kind: Volume, metadata: {name: v}, spec: {dataSource: vol-a}}`
-	route   = `{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r}, spec: {host: a}}`
-	topic   = `{apiVersion: kafka.strimzi.io/v1beta2, kind: KafkaTopic, metadata: {name: t}, spec: {partitions: 3}}`
+	certificate = `{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: a}, spec: {request: TFM=, duration: 24h, issuerRef: {name: x}}}`
+	cluster     = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: c}, spec: {storage: {size: 10Gi}}}`
+	volume      = `{apiVersion: longhorn.io/v1beta2, kind: Volume, metadata: {name: v}, spec: {dataSource: vol-a}}`
+	route       = `{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r}, spec: {host: a}}`
+	topic       = `{apiVersion: kafka.strimzi.io/v1beta2, kind: KafkaTopic, metadata: {name: t}, spec: {partitions: 3}}`
 )
 
 // TestOperators: who refuses a change, how that is known, and what the values are in the manifests.
@@ -51,7 +51,7 @@ func TestOperators(t *testing.T) {
 		path, by, source string
 		values           string // old and new as the report has them
 	}{
-		{"a webhook that was asked", request, "24h", "48h", "spec", "cert-manager", "its code was asked", `"24h" "48h"`},
+		{"a webhook that was asked", certificate, "24h", "48h", "spec", "cert-manager", "its code was asked", `"24h" "48h"`},
 		{"another one", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "its code was asked", `"10Gi" "5Gi"`},
 		{"a webhook that was read", volume, "vol-a", "vol-b", "spec.dataSource", "Longhorn", "its code was read, not run", `"vol-a" "vol-b"`},
 	} {

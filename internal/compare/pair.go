@@ -1,41 +1,63 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
+
+// The first step of a check: which object of OLD is the earlier state of which object of NEW?
+//
+//	OLD                          NEW
+//	dev/app.yaml   Deployment a  dev/app.yaml   Deployment a    the same file: a pair
+//	prod/app.yaml  Deployment a  base/app.yaml  Deployment a    one is left on each side: the object moved
+//
+// With a third file of the Deployment in NEW, two objects could have been in prod/app.yaml. Such objects form a group: each is
+// compared with every possible predecessor.
 
 // pair is one object on both sides; one of them is nil for a create or a delete.
 type pair struct {
 	new, old *manifest.Object
-	// ambiguous is set where nobody can tell which object of OLD belongs to new; old is nil then. New is compared with each
-	// of candidates, which are some of the ambiguity's.
-	ambiguous  *ambiguity
-	candidates []*manifest.Object
-	// updates reports that new counts as an update although old is nil.
-	updates bool
-	live    *Live // what the cluster says, nil without one
-
-	applier tool.Applier    // what is known about who applies new
-	by      builtin.Applier // the request that is judged; "" where a cluster has answered it
+	// group is set for an object of NEW whose predecessor the files do not tell; old is nil then.
+	group *group
 }
+
+// group is objects of NEW with one identity, and the objects of OLD that each of them may have been.
+type group struct {
+	relation     relation
+	predecessors []*manifest.Object // of each content the first
+	count        int                // objects of OLD, those with equal content included
+	found        string             // the places of the objects of OLD
+	// tooMany is set where comparing every object with every predecessor would take too long.
+	tooMany bool
+}
+
+// relation is what the objects of a group can be to their predecessors.
+type relation int
+
+const (
+	// successors: each object of NEW is one of OLD's, or a new one in another cluster.
+	successors relation = iota
+	// copies: the objects of OLD have other successors. In another cluster, those of NEW are creates; in the same cluster
+	// they are updates, which may be refused.
+	copies
+	// completed: the object of OLD is partial, and the one of NEW in its file is whole. Only where a webhook fills in what
+	// OLD leaves out can this be an update.
+	completed
+)
 
 // pairing pairs the objects of two sides.
 type pairing struct {
 	pairs     []pair // the objects of NEW in their order
 	olds      []*manifest.Object
-	free      map[*manifest.Object]bool
-	claimed   map[*manifest.Object]bool // free, and one of NEW's is its update
+	free      map[*manifest.Object]bool // not part of a pair
+	succeeded map[*manifest.Object]bool // free, and an object of NEW in its group takes its place
 	isPartial func(*manifest.Object) bool
 	parts     []int                    // changed objects of NEW that are paired with a partial one in their file
 	completed map[int]*manifest.Object // the partial object that was in the file of a whole one
@@ -48,13 +70,12 @@ type pairing struct {
 //  3. an object without a namespace with the object of the same kind and name in any namespace, first with one in the same
 //     file: a client puts it into the namespace that is set when it runs.
 //
-// Where several objects fit, they are not paired: an ambiguity says what they are compared with. An object whose name the
-// server generates is not paired. A partial object of OLD, which no server can have stored, pairs only with a
-// partial one. pairUp returns the partial objects of OLD that are left, too.
+// Where several objects fit, they form a group. An object whose name the server generates is not paired. A partial object of
+// OLD, which no server can have stored, pairs only with a partial one. pairUp returns the partial objects of OLD that are left, too.
 func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool) (pairs []pair, partial []*manifest.Object) {
 	p := &pairing{
 		pairs: make([]pair, len(news)), olds: olds, isPartial: isPartial,
-		free: map[*manifest.Object]bool{}, claimed: map[*manifest.Object]bool{}, completed: map[int]*manifest.Object{},
+		free: map[*manifest.Object]bool{}, succeeded: map[*manifest.Object]bool{}, completed: map[int]*manifest.Object{},
 	}
 	for _, o := range olds {
 		p.free[o] = true
@@ -69,19 +90,19 @@ func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool
 	}
 	short := func(o *manifest.Object) named { return named{o.Group, o.Kind, o.Name} }
 	p.matchFiles()
-	p.match(func(o *manifest.Object) any { return o.ID }, p.settleSame)
-	p.doubtParts()
-	p.match(func(o *manifest.Object) any { return namedIn{short(o), o.Path} }, p.settleNamespaces)
-	p.match(func(o *manifest.Object) any { return short(o) }, p.settleNamespaces)
+	p.match(func(o *manifest.Object) any { return o.ID }, p.pairSame)
+	p.reconsiderParts()
+	p.match(func(o *manifest.Object) any { return namedIn{short(o), o.Path} }, p.pairNamespaces)
+	p.match(func(o *manifest.Object) any { return short(o) }, p.pairNamespaces)
 	p.findCopies(func(o *manifest.Object) any { return short(o) })
 	for i := range p.pairs {
-		if o := p.completed[i]; o != nil && p.pairs[i].old == nil && p.pairs[i].ambiguous == nil {
-			p.leave(&ambiguity{kind: completed, news: []int{i}, olds: []*manifest.Object{o}, count: 1, reason: places([]*manifest.Object{o})})
+		if o := p.completed[i]; o != nil && p.open(i) {
+			p.form(completed, []int{i}, []*manifest.Object{o})
 		}
 	}
 	for _, o := range olds {
 		switch {
-		case !p.free[o], p.claimed[o]:
+		case !p.free[o], p.succeeded[o]:
 		case isPartial(o):
 			partial = append(partial, o)
 		default:
@@ -90,6 +111,9 @@ func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool
 	}
 	return p.pairs, partial
 }
+
+// open reports whether the object of NEW at i has neither a pair nor a group yet.
+func (p *pairing) open(i int) bool { return p.pairs[i].old == nil && p.pairs[i].group == nil }
 
 // place is where an object is on its side.
 type place struct {
@@ -126,14 +150,14 @@ func (p *pairing) matchFiles() {
 	}
 }
 
-// doubtParts unpairs the partial objects that can be the update of a whole one that is left, too.
-func (p *pairing) doubtParts() {
+// reconsiderParts unpairs the partial objects that can be the update of a whole one that is left, too.
+func (p *pairing) reconsiderParts() {
 	whole := map[manifest.ID][]*manifest.Object{}
 	for _, i := range p.parts {
 		whole[p.pairs[i].new.ID] = nil
 	}
 	for _, o := range p.olds {
-		if _, asked := whole[o.ID]; asked && p.free[o] && !p.claimed[o] && !p.isPartial(o) {
+		if _, asked := whole[o.ID]; asked && p.free[o] && !p.succeeded[o] && !p.isPartial(o) {
 			whole[o.ID] = append(whole[o.ID], o)
 		}
 	}
@@ -141,13 +165,13 @@ func (p *pairing) doubtParts() {
 		if more := whole[p.pairs[i].new.ID]; len(more) > 0 {
 			old := p.pairs[i].old
 			p.pairs[i].old, p.free[old] = nil, true
-			p.settle([]int{i}, append([]*manifest.Object{old}, more...))
+			p.pairOrGroup([]int{i}, append([]*manifest.Object{old}, more...))
 		}
 	}
 }
 
-// match calls settle with the objects that are left, once for each key with the objects that have it.
-func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, olds []*manifest.Object)) {
+// match calls join with the objects that are left, once for each key with the objects that have it.
+func (p *pairing) match(key func(*manifest.Object) any, join func(news []int, olds []*manifest.Object)) {
 	olds := map[any][]*manifest.Object{}
 	for _, o := range p.olds {
 		if p.free[o] && !o.Generated() {
@@ -157,8 +181,8 @@ func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, 
 	news := map[any][]int{}
 	var keys []any
 	for i := range p.pairs {
-		if q := &p.pairs[i]; q.old == nil && q.ambiguous == nil && !q.new.Generated() {
-			k := key(q.new)
+		if n := p.pairs[i].new; p.open(i) && !n.Generated() {
+			k := key(n)
 			if olds[k] == nil {
 				continue
 			}
@@ -169,56 +193,52 @@ func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, 
 		}
 	}
 	for _, k := range keys {
-		settle(news[k], olds[k])
+		join(news[k], olds[k])
 	}
 }
 
-// settle pairs objects of NEW with those of OLD that fit all of them, or leaves them ambiguous.
-func (p *pairing) settle(news []int, olds []*manifest.Object) {
+// pairOrGroup pairs objects of NEW with those of OLD that fit all of them, or makes a group of them.
+func (p *pairing) pairOrGroup(news []int, olds []*manifest.Object) {
 	if len(news) == 0 || len(olds) == 0 {
 		return
 	}
-	if len(news) == 1 && len(olds) == 1 {
-		p.take(news[0], olds[0])
-		return
-	}
-	various := different(olds)
-	if len(various) == 1 && len(news) <= len(olds) {
-		for k, i := range news { // several equal ones are as good as one
+	// Several equal objects are as good as one.
+	if len(news) <= len(olds) && (len(olds) == 1 || len(different(olds)) == 1) {
+		for k, i := range news {
 			p.take(i, olds[k])
 		}
 		return
 	}
-	reason := fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was", places(olds))
-	if len(olds) == 1 {
-		reason = fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them it was", places(olds))
-	}
-	p.leave(&ambiguity{kind: successors, news: news, olds: various, count: len(olds), reason: reason})
+	p.form(successors, news, olds)
 	for k := range min(len(news), len(olds)) {
-		p.pairs[news[k]].updates, p.claimed[olds[k]] = true, true
+		p.succeeded[olds[k]] = true
 	}
 }
 
-// settleSame is settle for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where all
+// pairSame is pairOrGroup for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where all
 // of NEW are partial, they can be the update of whole ones, too: they may leave out what OLD has.
-func (p *pairing) settleSame(news []int, olds []*manifest.Object) {
+func (p *pairing) pairSame(news []int, olds []*manifest.Object) {
 	partial, whole := split(olds, p.isPartial)
 	if len(partial) == 0 {
-		p.settle(news, olds)
+		p.pairOrGroup(news, olds)
 		return
 	}
 	parts, others := split(news, func(i int) bool { return p.isPartial(p.pairs[i].new) })
 	if len(others) == 0 {
-		p.settle(parts, olds)
+		p.pairOrGroup(parts, olds)
 		return
 	}
-	p.settle(others, whole)
-	p.settle(parts, partial)
+	p.pairOrGroup(others, whole)
+	p.pairOrGroup(parts, partial)
 }
 
-// left returns those of news that have no pair yet.
-func (p *pairing) left(news []int) []int {
-	return slices.DeleteFunc(news, func(i int) bool { return p.pairs[i].old != nil || p.pairs[i].ambiguous != nil })
+// pairNamespaces is pairOrGroup for objects of one name, of which one side does not give the namespace.
+func (p *pairing) pairNamespaces(news []int, olds []*manifest.Object) {
+	olds = slices.DeleteFunc(olds, p.isPartial)
+	without, given := split(olds, func(o *manifest.Object) bool { return o.Namespace == "" })
+	p.pairOrGroup(news, without)
+	anywhere, _ := split(news, func(i int) bool { return p.open(i) && p.pairs[i].new.Namespace == "" })
+	p.pairOrGroup(anywhere, given)
 }
 
 // split returns the items for which is holds, and the others.
@@ -233,17 +253,11 @@ func split[T any](list []T, is func(T) bool) (with, without []T) {
 	return with, without
 }
 
-// settleNamespaces is settle for objects of one name, of which one side does not give the namespace.
-func (p *pairing) settleNamespaces(news []int, olds []*manifest.Object) {
-	olds = slices.DeleteFunc(olds, p.isPartial)
-	open, given := split(olds, func(o *manifest.Object) bool { return o.Namespace == "" })
-	p.settle(news, open)
-	anywhere, _ := split(p.left(news), func(i int) bool { return p.pairs[i].new.Namespace == "" })
-	p.settle(anywhere, given)
-}
+// maxWithoutNamespace bounds the objects without a namespace that copies in each of many namespaces are compared with.
+const maxWithoutNamespace = 8
 
-// findCopies tells the objects of NEW that are left which objects of OLD, paired with others, could be the same in a
-// cluster: those with the same key and the same namespace, as far as it is known.
+// findCopies makes groups of the objects of NEW that are left and the objects of OLD, paired with others, that could be the same in
+// a cluster: those with the same key and the same namespace, as far as it is known.
 func (p *pairing) findCopies(key func(*manifest.Object) any) {
 	type within struct{ key, namespace any }
 	const anywhere = 0 // as a namespace: any
@@ -258,25 +272,24 @@ func (p *pairing) findCopies(key func(*manifest.Object) any) {
 	news := map[within][]int{}
 	var order []within
 	for i := range p.pairs {
-		q := &p.pairs[i]
-		if q.old != nil || q.ambiguous != nil || q.new.Generated() {
+		n := p.pairs[i].new
+		if !p.open(i) || n.Generated() {
 			continue
 		}
-		at := within{key(q.new), q.new.Namespace}
+		at := within{key(n), n.Namespace}
 		if news[at] == nil {
 			order = append(order, at)
 		}
 		news[at] = append(news[at], i)
 	}
 	for _, at := range order {
-		// Each namespace has those without one as well, so only the first few of them count.
-		open := same[within{at.key, ""}]
-		olds := slices.Concat(same[at], open[:min(len(open), effort)])
+		without := same[within{at.key, ""}]
+		olds := slices.Concat(same[at], without[:min(len(without), maxWithoutNamespace)])
 		if at.namespace == "" {
 			olds = slices.Clone(same[within{at.key, anywhere}])
 		}
 		if olds = slices.DeleteFunc(olds, p.isPartial); len(olds) > 0 {
-			p.leave(&ambiguity{kind: copies, news: news[at], olds: different(olds), count: len(olds), reason: places(olds)})
+			p.form(copies, news[at], olds)
 		}
 	}
 }
@@ -287,16 +300,76 @@ func (p *pairing) take(i int, o *manifest.Object) {
 	delete(p.free, o)
 }
 
-// leave leaves objects of NEW without a pair.
-func (p *pairing) leave(a *ambiguity) {
-	rivals := make([]*manifest.Object, len(a.news))
-	for k, i := range a.news {
-		rivals[k] = p.pairs[i].new
-		p.pairs[i].ambiguous = a
+// Comparing all objects of a group with each other may read the group up to maxReadings times, and in any case leastReadings values.
+// Judging an object takes as long as reading perObject values, apart from those that it has.
+const (
+	maxReadings   = 8
+	leastReadings = 1 << 20
+	perObject     = 64
+)
+
+// form makes a group of objects of NEW and their possible predecessors. Whoever writes NEW may add any number of copies, so the
+// comparisons of a group are bounded by its size.
+func (p *pairing) form(r relation, news []int, olds []*manifest.Object) {
+	g := &group{relation: r, predecessors: different(olds), count: len(olds), found: places(olds)}
+	var newSize, oldSize int
+	for _, i := range news {
+		newSize += perObject + size(p.pairs[i].new.Value())
+		p.pairs[i].group = g
 	}
-	for k, candidates := range a.plan(rivals) {
-		p.pairs[a.news[k]].candidates = candidates
+	for _, o := range g.predecessors {
+		oldSize += perObject + size(o.Value())
 	}
+	g.tooMany = newSize*len(g.predecessors)+oldSize*len(news) > max(leastReadings, maxReadings*(newSize+oldSize))
+}
+
+// size measures what reading a value costs.
+func size(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			n += len(name)/64 + size(member)
+		}
+	case []any:
+		for _, item := range v {
+			n += size(item)
+		}
+	case string:
+		n += len(v) / 64
+	}
+	return n
+}
+
+// different returns one object of each content, in their order. Of metadata only the annotations count, as nothing else in it can
+// be locked.
+func different(objects []*manifest.Object) []*manifest.Object {
+	known := map[string]bool{}
+	var list []*manifest.Object
+	for _, o := range objects {
+		written := maps.Clone(o.Value())
+		metadata, _ := written["metadata"].(map[string]any)
+		written["metadata"] = metadata["annotations"]
+		text, err := jsonvalue.Encode(written)
+		if err != nil || !known[string(text)] {
+			known[string(text)] = true
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// places names objects by namespace and file, the first few of them.
+func places(objects []*manifest.Object) string {
+	var names []string
+	for _, o := range objects {
+		names = append(names, fmt.Sprintf("%s:%d (namespace %s)", o.Document.File, o.Document.Position().Line, cmp.Or(o.Namespace, "not given")))
+	}
+	slices.Sort(names)
+	if more := len(names) - 3; more > 0 {
+		names = append(names[:3], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the other.
@@ -331,6 +404,11 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 	return errs
 }
 
+// changed reports whether both sides have the object, with different content.
+func (p pair) changed() bool {
+	return p.group != nil || p.new != nil && p.old != nil && !p.unchanged()
+}
+
 // unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
 // them is equal too. All of metadata counts: after any change, the server compares again what it does not store as it was
 // written, such as an empty map.
@@ -340,68 +418,4 @@ func (p pair) unchanged() bool {
 		return true // they were read as one
 	}
 	return jsonvalue.Equal(newVal, oldVal)
-}
-
-// ServerRefusal is a reason for which the API server refused a dry run of an object. Path is "" where it names none.
-type ServerRefusal struct{ Path, Message string }
-
-// isPartial returns a function that reports whether an object lacks what an API server requires, as a patch does. No server
-// can have stored it. The schemas of OLD decide for both sides, so that a change cannot make objects of OLD partial.
-func (k *kinds) isPartial() func(*manifest.Object) bool {
-	known := map[*manifest.Object]bool{}
-	return func(o *manifest.Object) bool {
-		partial, ok := known[o]
-		if !ok {
-			partial = k.partial(o)
-			known[o] = partial
-		}
-		return partial
-	}
-}
-
-func (k *kinds) partial(o *manifest.Object) bool {
-	if kind := k.builtinOf(o); kind != nil {
-		return kind.Missing(o.Value()) != ""
-	}
-	covers := func(d *crdDefinition) bool { return d.inOld && d.covers(o.APIVersion) }
-	lacks := func(d *crdDefinition) bool { return !covers(d) || d.lacks(o) }
-	definitions := k.byKind[groupKind{o.Group, o.Kind}]
-	return slices.ContainsFunc(definitions, covers) && !slices.ContainsFunc(definitions, func(d *crdDefinition) bool { return !lacks(d) })
-}
-
-// lacks reports whether an object lacks a field that its version requires and has no default for. One that cannot be read
-// counts as whole.
-func (d *crdDefinition) lacks(o *manifest.Object) bool {
-	v := d.version(o.APIVersion)
-	if v.Schema == nil {
-		return false
-	}
-	obj, err := d.preparers[v].Prepare(o.Value())
-	if _, ok := obj["status"]; ok && v.HasStatus {
-		obj = maps.Clone(obj)
-		obj["status"] = nil // which is not stored
-	}
-	return err == nil && lacksRequired(v.Schema, obj)
-}
-
-// lacksRequired reports whether some object of a value lacks a member that the schema requires.
-func lacksRequired(s *spec.Schema, v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if slices.ContainsFunc(s.Required, func(name string) bool { _, ok := v[name]; return !ok }) {
-			return true
-		}
-		for name, member := range v {
-			if of := schema.Below(s, name); of != nil && lacksRequired(of, member) {
-				return true
-			}
-		}
-	case []any:
-		for i, item := range v {
-			if of := schema.Below(s, i); of != nil && lacksRequired(of, item) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -41,7 +41,7 @@ func (k *kinds) scope(apiVersion, kind string) (namespaced, known bool) {
 
 // judgePolicies adds what admission policies make of an update. They are for resources, whose names are known for built-in
 // kinds and from CRDs.
-func (c *checker) judgePolicies(v *verdict, p pair) error {
+func (c *checker) judgePolicies(v *verdict, p request) error {
 	if c.policies == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (c *checker) judgePolicies(v *verdict, p pair) error {
 }
 
 // addPolicies adds the verdict of the policies about an update of a pair.
-func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
+func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	u.Live = p.live != nil
 	found := c.policies.Check(u)
 	if len(found.Refused) > 0 && v.replacement == nil {
@@ -106,7 +106,7 @@ func (c *checker) guarded(d *crdDefinition, p pair) bool {
 }
 
 // update returns the update of a custom resource as policies see it, in the version of NEW.
-func (d *crdDefinition) update(p pair) (*policy.Update, error) {
+func (d *crdDefinition) update(p request) (*policy.Update, error) {
 	return policy.UpdateOf(d.crd.CRD, d.version(p.new.APIVersion).Name, func(name string) (newObj, oldObj map[string]any, err error) {
 		version, _ := d.crd.Version(name)
 		if newObj, err = d.prepare(version, p.new); err != nil {

@@ -190,6 +190,65 @@ type Error struct {
 // Refused reports whether the violation counts against the change.
 func (v *Violation) Refused() bool { return !v.Accepted && !v.Replaced }
 
+// The third step of a check: the report.
+
+// addVerdicts adds the verdicts on pairs to the report.
+func (c *checker) addVerdicts(pairs []pair, verdicts []verdict, errs []error) {
+	r := &printer{}
+	succeeded := map[*group]int{}
+	for i, p := range pairs {
+		switch {
+		case p.new == nil:
+			c.report.Deleted++
+			c.addDeletion(p.old)
+			continue
+		case p.old != nil:
+			c.report.Updated++
+		case p.group != nil && p.group.relation == successors && succeeded[p.group] < p.group.count:
+			succeeded[p.group]++
+			c.report.Updated++
+		default:
+			c.report.Created++
+		}
+		c.fail(errs[i])
+		c.countUnchecked(p)
+		c.add(r, p, &verdicts[i])
+	}
+	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
+}
+
+// add adds a verdict to the report.
+func (c *checker) add(r *printer, p pair, v *verdict) {
+	var re *Replacement
+	if v.replacement != nil {
+		re = c.replacementOf(p, v)
+	}
+	replaced := re != nil && re.Requested && re.harmless()
+	for i := range v.violations {
+		violation := &v.violations[i]
+		r.complete(violation, p.new)
+		violation.addOld(p.new, v.old)
+		if violation.Change == "" {
+			violation.Change = violation.change(p.new, v.old)
+		}
+		violation.Replaced = replaced
+		c.report.Violations = append(c.report.Violations, *violation)
+	}
+	c.report.MoreViolations += v.more
+	if v.more > 0 {
+		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
+	}
+	for _, u := range v.unknown {
+		c.report.Unknown = append(c.report.Unknown, u.about(p.new))
+	}
+	for _, n := range v.notes {
+		c.report.Notes = append(c.report.Notes, n.about(p.new))
+	}
+	if re != nil {
+		c.report.Replacements = append(c.report.Replacements, *re)
+	}
+}
+
 // printer makes the parts of a report of what the definitions found.
 type printer struct {
 	repeated int // bytes of containers that the report has so far for keys that they lost

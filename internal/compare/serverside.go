@@ -23,7 +23,7 @@ import (
 
 // serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook. With a
 // cluster, the server has answered already.
-func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *crd.Version) {
+func (d *crdDefinition) serverSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
 	if !isServerSide(p.by) || d.noDefaults || d.replaced {
 		return
 	}
@@ -96,7 +96,7 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 
 // merged returns p with the new object as a server-side apply stores it, unless that is what the manifest says or the server cannot store it:
 // then merged adds the reason to v. The API server makes null of an object in which nothing is left.
-func (d *crdDefinition) merged(v *verdict, p pair, version *crd.Version, oldObj map[string]any) pair {
+func (d *crdDefinition) merged(v *verdict, p request, version *crd.Version, oldObj map[string]any) request {
 	first := d
 	if d.before != nil && d.before.covers(p.old.APIVersion) {
 		first = d.before

@@ -1,17 +1,22 @@
 package compare
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// SOPS encrypts the values of a file, each as ENC[…], and writes keys and checksums below the key "sops". Whoever applies the file
-// decrypts it and drops that key. Each encryption writes other texts, also of values that did not change.
+// Values that the files do not tell: those that SOPS has encrypted, and those that depend on a variable of an encrypted Secret.
+//
+// SOPS encrypts the values of a file, each as ENC[…], and writes keys and checksums below the key "sops". The deployment tool decrypts
+// the file and drops that key. Each encryption writes other texts, also of values that did not change.
 
 // sopsKey is not part of the object.
 const sopsKey = "sops"
@@ -23,13 +28,10 @@ type encryption struct {
 	unknown          []string // places, as in yamldoc.Document
 }
 
-// sealed returns the pair without what encryption alone has changed: the old object gets the encrypted values of the new one where it
-// has such a value, too. In an immutable Secret, where every change is refused, they are unknown instead; so is a value that only one
-// side has encrypted. changed is false for a pair without encrypted values that differ.
-func sealed(p pair) (q pair, changed bool) {
-	if p.new == nil || p.old == nil {
-		return p, false
-	}
+// withoutEncryption returns a pair without what encryption alone has changed: the old object gets the encrypted values of the new
+// one where it has such a value, too. In an immutable Secret, where every change is refused, they are unknown instead; so is a value
+// that only one side has encrypted.
+func withoutEncryption(p pair) pair {
 	newVal, oldVal := p.new.Value(), p.old.Value()
 	e := &encryption{newSops: isSops(newVal), oldSops: isSops(oldVal)}
 	e.secret = p.new.Group == "" && p.new.Kind == "Secret" && oldVal["immutable"] == true
@@ -42,7 +44,7 @@ func sealed(p pair) (q pair, changed bool) {
 		}
 	}
 	if !changed && len(e.unknown) == 0 {
-		return p, false
+		return p
 	}
 	old, document := *p.old, *p.old.Document
 	document.Unknown = slices.Concat(document.Unknown, e.unknown)
@@ -50,7 +52,7 @@ func sealed(p pair) (q pair, changed bool) {
 		document.Object = merged
 	}
 	p.old = &old
-	return p, true
+	return p
 }
 
 // isSops reports whether an object has what SOPS writes beside the values.
@@ -113,4 +115,55 @@ func (e *encryption) scalar(newVal, oldVal any, at string) (merged any, changed 
 		}
 	}
 	return oldVal, false
+}
+
+// excuseUnknown makes violations unknown whose values depend on what the files do not tell, such as a variable in an encrypted Secret.
+func (v *verdict) excuseUnknown(p pair) {
+	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
+		return
+	}
+	v.violations = slices.DeleteFunc(v.violations, func(violation Violation) bool {
+		isUnknown := p.unknownAt(violation.at) || p.unknownBelow(&violation)
+		if !isUnknown && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
+			isUnknown = !slices.ContainsFunc(violation.Differences, func(d Difference) bool {
+				return !p.unknownAt(fieldpath.Resolve(d.Path, p.new.Value(), p.old.Value()))
+			})
+		}
+		if isUnknown {
+			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
+				"the value depends on a variable or a Secret that the files do not tell; if it changes, the update is refused: %s", violation.summary())})
+		}
+		return isUnknown
+	})
+	if !v.refuses() {
+		v.replacement = nil
+	}
+}
+
+// unknownAt reports whether a path is at or below a place whose value one of the sides does not tell.
+func (p pair) unknownAt(at fieldpath.Path) bool { return isUnknown(p.new, at) || isUnknown(p.old, at) }
+
+// unknownBelow reports whether all members are unknown that differ in the objects of a violation.
+func (p pair) unknownBelow(v *Violation) bool {
+	newVal, isObject := v.new.v.(map[string]any)
+	oldVal, both := v.old.v.(map[string]any)
+	if !isObject || !both || !v.new.ok || !v.old.ok || len(newVal) != len(oldVal) {
+		return false
+	}
+	for name, member := range newVal {
+		was, ok := oldVal[name]
+		below := append(slices.Clip(v.at), name)
+		if !ok || !jsonvalue.Equal(member, was) && !p.unknownAt(below) {
+			return false
+		}
+	}
+	return true
+}
+
+// isUnknown reports whether the file of an object does not tell the value at a path.
+func isUnknown(o *manifest.Object, at fieldpath.Path) bool {
+	return slices.ContainsFunc(o.Document.Unknown, func(place string) bool {
+		unknown := pointer.Names(place)
+		return len(unknown) <= len(at) && slices.EqualFunc(unknown, at[:len(unknown)], func(name string, step any) bool { return name == fieldpath.Name(step) })
+	})
 }

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// verdict is what an API server makes of one update by one definition of the kind.
+type verdict struct {
+	violations     []Violation
+	more           int // violations beyond the limit of a report
+	unknown, notes []Remark
+	replacement    *Replacement     // what replacing the object costs, where there are violations
+	edits          []string         // of the manifest, each of which is enough for one violation
+	old            *manifest.Object // what new was compared with
+}
+
+// refuses reports whether the update is refused.
+func (v *verdict) refuses() bool { return len(v.violations)+v.more > 0 }
+
+// addRemarks adds remarks that v does not have yet.
+func (v *verdict) addRemarks(unknown, notes []Remark) {
+	for _, u := range unknown {
+		if !slices.Contains(v.unknown, u) {
+			v.unknown = append(v.unknown, u)
+		}
+	}
+	for _, n := range notes {
+		if !slices.Contains(v.notes, n) {
+			v.notes = append(v.notes, n)
+		}
+	}
+}
+
+// merge adds what another version or definition has found, without what v has already.
+func (v *verdict) merge(violations []Violation) {
+	type identity struct{ path, lock, rule, key, policy, message string }
+	identify := func(b *Violation) identity {
+		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key))), b.Policy, ""}
+		if b.Policy != "" {
+			id.message = b.Message // two failures of one policy have no rule
+		}
+		return id
+	}
+	known := make(map[identity]bool, len(v.violations))
+	for i := range v.violations {
+		known[identify(&v.violations[i])] = true
+	}
+	for i := range violations {
+		if !known[identify(&violations[i])] {
+			v.violations = append(v.violations, violations[i])
+		}
+	}
+}
+
+// definition is one schema of a kind: a CRD, a built-in kind, a schema of an OpenAPI document.
+type definition interface {
+	// covers reports whether objects of this apiVersion can be judged.
+	covers(apiVersion string) bool
+	// judge compares an object that both sides have, in versions that the definition covers.
+	judge(r request) (verdict, error)
+	// replacement returns what it takes to replace the object, whatever refuses the update.
+	replacement(r request) *Replacement
+}
+
+// request is one request to update an object that both sides have.
+type request struct {
+	pair
+	live    *Live           // what the cluster says, nil without one
+	applier tool.Applier    // what is known about who applies new
+	by      builtin.Applier // the form of the request; "" where a cluster has answered it
+}
+
+// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in kinds.
+func (v *Violation) Evidence() string {
+	switch {
+	case v.Source == "":
+		return ""
+	case v.EnforcedBy == "":
+		return "known from " + v.Source
+	}
+	return "refused by " + v.EnforcedBy + ": " + v.Source
+}
+
+// summary is the violation in one line.
+func (v *Violation) summary() string {
+	if v.Path == "" {
+		return v.Message
+	}
+	return v.Path + ": " + v.Message
+}
+
+// value is a value that can be absent.
+type value struct {
+	v  any
+	ok bool
+}
+
+// equal reports whether two values are both absent, or equal.
+func (v value) equal(other value) bool { return v.ok == other.ok && jsonvalue.Equal(v.v, other.v) }
+
+// newViolation returns what a validator found at a path, without the subject and the place of the lock.
+func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
+	v := Violation{
+		Path: path, at: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath,
+		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
+		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
+	}
+	if found.Lock == immutability.LockIncomparable {
+		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
+	}
+	for _, d := range found.Differences {
+		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{d.Old, d.HasOld}), raw(value{d.New, d.HasNew})})
+	}
+	return v
+}
+
+// raw encodes a value that is there, null included; an absent one is left out.
+func raw(v value) json.RawMessage {
+	if !v.ok {
+		return nil
+	}
+	text, err := jsonvalue.Encode(v.v)
+	if err != nil {
+		return json.RawMessage("null") // decoded JSON always encodes
+	}
+	return text
+}
