@@ -335,6 +335,7 @@ type Deletion struct {
 	Cost    builtin.Cost `json:"cost"` // what is lost with it
 	Kept    bool         `json:"kept"` // its tool does not delete it
 	Message string       `json:"message"`
+	How     []string     `json:"how"` // ways to keep it or its data, the gentlest first; empty unless data or other objects are lost
 }
 
 // KindCount counts objects of one kind.

@@ -79,9 +79,7 @@ func (r *Report) UncheckedChanges() (skipped, unchecked []KindCount) {
 
 // Lost returns the deletions that lose data or other objects.
 func (r *Report) Lost() []Deletion {
-	return slices.DeleteFunc(slices.Clone(r.Deletions), func(d Deletion) bool {
-		return d.Kept || d.Cost != CostData && d.Cost != CostCascade
-	})
+	return slices.DeleteFunc(slices.Clone(r.Deletions), func(d Deletion) bool { return !d.Loses() })
 }
 
 // Failed reports whether the run fails: a change is refused, or with Strict something that changed was not checked.

@@ -16,7 +16,13 @@ type Deletion struct {
 	Cost    string `json:"cost"` // what is lost with it: one of the costs above
 	Kept    bool   `json:"kept"` // its tool does not delete it
 	Message string `json:"message"`
+	// How lists ways to keep the object or its data, the gentlest first, for an object that the tool deletes at the cost of data or of
+	// other objects.
+	How []string `json:"how"`
 }
+
+// Loses reports whether the deletion loses data or other objects.
+func (d *Deletion) Loses() bool { return !d.Kept && (d.Cost == CostData || d.Cost == CostCascade) }
 
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
@@ -82,17 +88,20 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	if o.Kind == "" {
 		return // a document of values
 	}
-	d := Deletion{Subject: subject(o, nil)}
+	d := Deletion{Subject: subject(o, nil), How: []string{}}
 	d.Cost, d.Message = c.loss(o)
 	keeps := c.keeps(o, 0)
 	definer, _ := tool.Defines(o.Value())
 	switch {
 	case keeps != "":
-		d.Kept, d.Message = true, keeps+"; if you delete it: "+d.Message
+		d.Kept, d.Message = true, keeps+"; "+IfDeleted+d.Message
 	case definer.Stays != "":
 		d.Kept, d.Message = true, "what it has applied stays, as "+definer.Stays+"; if you delete that, too: "+d.Message
 	case c.applier(o).Tool == "":
-		d.Message = "if you delete it: " + d.Message
+		d.Message = IfDeleted + d.Message
+	}
+	if d.Loses() {
+		d.How = append(d.How, c.waysToKeep(o)...)
 	}
 	c.report.Deletions = append(c.report.Deletions, d)
 	if d.Kept || !slices.Contains(c.RefuseDeletions, d.Cost) {
@@ -102,6 +111,32 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{o.Value(), true}, value{}),
 		Message: fmt.Sprintf("deletions of cost %s are refused: %s", d.Cost, d.Message),
 	})
+}
+
+// IfDeleted begins the message of a deletion that no tool makes.
+const IfDeleted = "if you delete it: "
+
+// waysToKeep returns the ways to keep an object, or at least its data.
+func (c *checker) waysToKeep(o *manifest.Object) []string {
+	gone := tool.Gone{Object: o.Value()}
+	if unit, goes := c.gone.units[o.Unit]; goes && unit.object != o {
+		gone.WithUnit = unit.Unit
+	}
+	return append(c.applier(o).WaysToKeep(gone), waysToKeepData(o)...)
+}
+
+// waysToKeepData returns the ways to keep the data of an object that goes.
+func waysToKeepData(o *manifest.Object) []string {
+	switch (groupKind{o.Group, o.Kind}) {
+	case groupKind{"", "PersistentVolumeClaim"}:
+		return []string{`kubectl patch pv "$(kubectl get pvc ` + kubectlName(o) + ` -o jsonpath={.spec.volumeName})" -p ` +
+			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment + "to keep only the volume with its data, before the claim is deleted"}
+	case groupKind{"", "PersistentVolume"}:
+		return []string{"to keep only the data, set spec.persistentVolumeReclaimPolicy: Retain with an earlier change"}
+	case groupKind{"apps", "StatefulSet"}:
+		return []string{"to keep only its claims, set spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Retain with an earlier change"}
+	}
+	return nil
 }
 
 // loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer the worst of

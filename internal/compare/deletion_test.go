@@ -61,6 +61,9 @@ func TestDeletions(t *testing.T) {
 		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != LockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
 			t.Errorf("%s: allowed is %t, with %+v: %s", row.name, r.Allowed, r.Violations, row.reason)
 		}
+		if d := r.Deletions[0]; (len(d.How) > 0) != d.Loses() {
+			t.Errorf("%s: the ways to keep it are %q", row.name, d.How)
+		}
 		if r = checkBy(t, row.by, other, other+row.object, Options{}); !r.Allowed || len(r.Deletions) != 1 {
 			t.Errorf("%s: a deletion that nobody refuses fails", row.name)
 		}

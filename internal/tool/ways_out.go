@@ -128,20 +128,6 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	return nil
 }
 
-// keepMark is the annotation with which an object stays when its manifest goes; "" where no tool would delete it.
-func (a Applier) keepMark() string {
-	switch {
-	case a.Keeps:
-	case a.Tool == Flux:
-		return "kustomize.toolkit.fluxcd.io/prune: disabled"
-	case a.Tool == ArgoCD:
-		return syncOptions + ": Prune=false"
-	case a.Tool == Helm:
-		return "helm.sh/resource-policy: keep"
-	}
-	return ""
-}
-
 // parenthesis returns a text in parentheses, after a space; "" if there is none.
 func parenthesis(text string) string {
 	if text == "" {

@@ -115,22 +115,6 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
-// TestKeepMark: what keeps an object is said where something would delete it, and is what Kept knows.
-func TestKeepMark(t *testing.T) {
-	for _, by := range []Applier{{Tool: Flux}, {Tool: ArgoCD}, {Tool: Helm}} {
-		key, value, _ := strings.Cut(by.keepMark(), ": ")
-		if by.Kept(with(key, value)) == "" {
-			t.Errorf("%s: %s keeps nothing", by.Tool, by.keepMark())
-		}
-		if by.Keeps = true; by.keepMark() != "" {
-			t.Errorf("%s does not prune", by.Tool)
-		}
-	}
-	if mark := (Applier{}).keepMark(); mark != "" {
-		t.Errorf("nobody prunes files, got %s", mark)
-	}
-}
-
 // TestHostileWays: names and files that look like parts of a command stay within their quotes.
 func TestHostileWays(t *testing.T) {
 	const name = "'deployment/x && " + KubectlApply + "'"

@@ -153,6 +153,7 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		alerts = append(alerts, a)
 	}
+	alerts = append(alerts, lostAlerts(r)...)
 	skipped, unchecked := r.UncheckedChanges()
 	kinds := func(list []compare.KindCount, why string) {
 		for _, k := range list {
@@ -171,6 +172,22 @@ func checkAlerts(r *compare.Report) []alert {
 		alerts = append(alerts, alert{
 			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: token.Position{Filename: e.File, Line: e.Line},
 			fails: true,
+		})
+	}
+	return alerts
+}
+
+// lostAlerts warns about the deletions that lose data or other objects, unless they are refused and so have an alert.
+func lostAlerts(r *compare.Report) []alert {
+	var alerts []alert
+	for _, d := range r.Lost() {
+		if isViolation(r, &d) {
+			continue
+		}
+		object := d.Kind + " " + d.Object
+		alerts = append(alerts, alert{
+			rule: compare.LockDeletion, level: "warning", title: "lost " + d.Cost, message: object + ": " + deletionText(&d, d.Cost, verbatim),
+			field: object, at: placeOf(&d.Subject), ways: bullets(d.How),
 		})
 	}
 	return alerts
@@ -212,19 +229,26 @@ func waysOut(s *compare.Subject, r *compare.Report) []string {
 		if !re.Same(s) || len(re.How) == 0 {
 			continue
 		}
-		head := replacementHead(re, re.Cost, func(text string) string { return text })
-		lines := []string{strings.ToUpper(head[:1]) + head[1:]}
-		for _, how := range re.How {
-			switch text, command := WayOut(how); {
-			case text != "" && command != "":
-				lines = append(lines, "• "+text+": "+command)
-			default:
-				lines = append(lines, "• "+text+command)
-			}
-		}
-		return lines
+		head := replacementHead(re, re.Cost, verbatim)
+		return append([]string{strings.ToUpper(head[:1]) + head[1:]}, bullets(re.How)...)
 	}
 	return nil
+}
+
+// verbatim leaves a text as it is: the formats of code review tools escape the whole message.
+func verbatim(text string) string { return text }
+
+// bullets lists ways out, one a line.
+func bullets(ways []string) []string {
+	var lines []string
+	for _, how := range ways {
+		text, command := WayOut(how)
+		if text != "" && command != "" {
+			text += ": "
+		}
+		lines = append(lines, "• "+text+command)
+	}
+	return lines
 }
 
 // placeOf returns where a field is.

@@ -45,16 +45,8 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
 	gone, more := losses(r)
-	for _, d := range gone {
-		mark, cost := p.Yellow("-"), Printable(d.Cost)
-		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
-			cost = p.Red(cost)
-		}
-		if d.Kept {
-			mark, cost = p.Dim("-"), "none, as it is kept"
-		}
-		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
-			p.Dim("("+strings.Join(d.places, ", ")+")"), cost, Printable(d.Message))
+	for i := range gone {
+		writeDeletion(w, &gone[i], p)
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
@@ -84,7 +76,7 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 	at := map[[6]string]int{}
 	for i := range r.Deletions {
 		d := &r.Deletions[i]
-		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		refused := isViolation(r, d)
 		least := d.Cost == compare.CostNone || d.Cost == compare.CostRestart
 		if least || refused || d.Kept && d.Cost != compare.CostData && d.Cost != compare.CostCascade {
 			continue
@@ -108,6 +100,37 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 		list, more = list[:shown], len(list)-shown
 	}
 	return list, more
+}
+
+// isViolation reports whether a deletion is refused.
+func isViolation(r *compare.Report, d *compare.Deletion) bool {
+	return slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+}
+
+// writeDeletion prints what a deletion loses, and the ways to keep it.
+func writeDeletion(w io.Writer, d *repeatedDeletion, p Palette) {
+	mark, cost := p.Dim("-"), Printable(d.Cost)
+	switch {
+	case d.Loses():
+		mark, cost = p.Red("!"), p.Red(cost)
+	case !d.Kept:
+		mark = p.Yellow("-")
+	}
+	fmt.Fprintf(w, "%s %s %s\n    %s\n", mark, Printable(d.Kind+" "+d.Object), p.Dim("("+strings.Join(d.places, ", ")+")"),
+		deletionText(&d.Deletion, cost, Printable))
+	writeWays(w, d.How, p)
+}
+
+// deletionText says what becomes of an object that NEW no longer has, and what that means. escape makes the texts harmless.
+func deletionText(d *compare.Deletion, cost string, escape func(string) string) string {
+	means, byHand := strings.CutPrefix(d.Message, compare.IfDeleted)
+	switch {
+	case d.Kept:
+		return "kept: " + escape(means)
+	case byHand:
+		return fmt.Sprintf("if you delete it (cost: %s): %s", cost, escape(means))
+	}
+	return fmt.Sprintf("deleted (cost: %s): %s", cost, escape(means))
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
@@ -210,7 +233,12 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 		asked += p.Yellow(", and the change itself adds the request")
 	}
 	fmt.Fprintf(w, "\n  %s%s\n", replacementHead(r, cost, Printable), asked)
-	for _, how := range r.How {
+	writeWays(w, r.How, p)
+}
+
+// writeWays prints ways out as a list.
+func writeWays(w io.Writer, ways []string, p Palette) {
+	for _, how := range ways {
 		switch text, command := WayOut(Printable(how)); {
 		case command == "":
 			fmt.Fprintf(w, "  • %s\n", text)

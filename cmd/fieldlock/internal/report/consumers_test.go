@@ -202,8 +202,8 @@ func TestGitLabCodeQuality(t *testing.T) {
 func TestJUnit(t *testing.T) {
 	type counts struct{ tests, failures, errors, skipped int }
 	want := map[string]counts{
-		"check":           {19, 8, 2, 9}, // eight violations are neither accepted nor requested
-		"strict":          {19, 13, 2, 4},
+		"check":           {20, 8, 2, 10}, // eight violations are neither accepted nor requested
+		"strict":          {20, 13, 2, 5},
 		"clean check":     {1, 0, 0, 0},
 		"lint":            {7, 1, 0, 6},
 		"clean lint":      {1, 0, 0, 0},

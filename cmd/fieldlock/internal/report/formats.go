@@ -178,7 +178,7 @@ var meanings = map[immutability.Lock]string{
 	immutability.LockIncomparable:  "a locked field has different types on both sides, or ambiguous keys, so that the update cannot be judged",
 	"rule":                         "a CEL transition rule refuses the change",
 	"server":                       "the API server refuses the request that applies the change",
-	"deletion":                     "the change deletes an object of a cost that is refused",
+	"deletion":                     "the change deletes an object, and data or other objects with it",
 	alertUnknown:                   "only the cluster can decide whether the change is accepted",
 	alertNote:                      "the change is accepted, but something about it deserves attention",
 	alertUnreadable:                "an input could not be read or compared",

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/compare"
@@ -13,7 +13,7 @@ import (
 //
 //	✗ 1 object refused, 2 violations; not checked: 1 HelmRelease (media/films): 12 objects checked (12 updates)
 //	? not checked: 2 files (apps/a.yaml, apps/b.yaml), 1 unknown verdict (Claim shop/data): 12 objects checked (12 updates)
-//	! lost: 1 PersistentVolumeClaim (data): 1 object checked (1 delete)
+//	! deleted: 1 PersistentVolumeClaim (data): 1 object checked (1 delete)
 //	✓ no refused change: 12 objects checked (12 updates)
 
 // named is how many names of a list the headline shows.
@@ -22,24 +22,23 @@ const named = 3
 // headline is the first and the last line of the text.
 func headline(r *compare.Report, p Palette) string {
 	refused, gaps, lost := refusedText(r), gapsText(r), lostText(r)
-	var verdicts []string
-	for _, text := range []string{refused, gaps, lost} {
-		if text != "" {
-			verdicts = append(verdicts, text)
-		}
-	}
-	verdict, scope := p.Bold(strings.Join(verdicts, "; ")), scopeText(r)
+	verdict, scope := p.Bold(joinTexts(refused, gaps, lost)), scopeText(r)
 	switch {
 	case refused != "":
 		return p.Red("✗") + " " + verdict + ": " + scope
 	case gaps != "":
 		return p.Yellow("?") + " " + verdict + ": " + scope
 	case lost != "":
-		return p.Yellow("!") + " " + verdict + ": " + scope
+		return p.Red("!") + " " + verdict + ": " + scope
 	case r.Checked+r.Skipped == 0 && r.Unchanged+len(r.NotCovered)+len(r.Excluded) > 0:
 		return p.Green("✓") + " nothing changed" + excludedText(r)
 	}
 	return p.Green("✓") + " no refused change: " + scope
+}
+
+// joinTexts joins the texts that are not empty.
+func joinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
 // refusedText counts what is refused, and what cannot be read; "" for nothing.
@@ -107,7 +106,7 @@ func lostText(r *compare.Report) string {
 	if parts == nil {
 		return ""
 	}
-	return "lost: " + strings.Join(parts, ", ")
+	return "deleted: " + strings.Join(parts, ", ")
 }
 
 // excludedText counts the changed files that the settings exclude, after a semicolon; "" for none.
@@ -192,11 +191,12 @@ func verdictLine(r *compare.Report) string {
 	n := refusals(r)
 	switch {
 	case n.violations > 0:
-		return fmt.Sprintf("a cluster will refuse %s (%s)", Count(n.objects, "object"), Count(n.violations, "violation"))
+		refused := fmt.Sprintf("a cluster will refuse %s (%s)", Count(n.objects, "object"), Count(n.violations, "violation"))
+		return joinTexts(refused, lostText(r))
 	case len(r.Errors) > 0:
-		return "some input could not be read"
+		return joinTexts("some input could not be read", lostText(r))
 	}
-	if text := cmp.Or(gapsText(r), lostText(r)); text != "" {
+	if text := joinTexts(gapsText(r), lostText(r)); text != "" {
 		return text
 	}
 	switch {

@@ -36,10 +36,10 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	head := markdownRow("Object", "Field", "Change", "Why") + "|---|---|---|---|\n"
 	m.section("", head, "refusal", rows, 15, 40_000)
 	m.section("", "", "replacement", ways, 3, 52_000)
+	m.section("**What goes away**", "", "deletion", goneRows(r), 21, 54_000)
 	m.section("**Only the cluster can decide**", "", "unknown verdict", remarkRows(r.Unknown), 10, 56_000)
 	m.section("**Not checked**", "", "file or unit", notCoveredRows(r), 10, 57_000)
 	m.section("**Notes**", "", "note", remarkRows(r.Notes), 5, 58_000)
-	m.section("**What goes away**", "", "deletion", goneRows(r), 21, 60_000)
 	var errs, warnings []string
 	for _, e := range r.Errors {
 		errs = append(errs, "**Error:** "+markdownText(e.Text)+"\n\n")
@@ -126,17 +126,25 @@ func objectCell(v *compare.Violation, also []*compare.Violation) string {
 func waysMarkdown(re *compare.Replacement) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(re.Cost), markdownText))
-	for _, how := range re.How {
-		switch text, command := WayOut(how); {
-		case command == "":
-			fmt.Fprintf(&b, "- %s\n", markdownText(text))
-		case text == "":
-			fmt.Fprintf(&b, "- %s\n", markdownCode(command))
-		default:
-			fmt.Fprintf(&b, "- %s: %s\n", markdownText(text), markdownCode(command))
-		}
-	}
+	b.WriteString(waysList("- ", re.How))
 	b.WriteByte('\n')
+	return b.String()
+}
+
+// waysList lists ways out as a list of Markdown; bullet begins each line.
+func waysList(bullet string, ways []string) string {
+	var b strings.Builder
+	for _, how := range ways {
+		text, command := WayOut(how)
+		parts := []string{}
+		if text != "" {
+			parts = append(parts, markdownText(text))
+		}
+		if command != "" {
+			parts = append(parts, markdownCode(command))
+		}
+		b.WriteString(bullet + strings.Join(parts, ": ") + "\n")
+	}
 	return b.String()
 }
 
@@ -168,12 +176,14 @@ func notCoveredRows(r *compare.Report) []string {
 func goneRows(r *compare.Report) []string {
 	gone, more := losses(r)
 	var rows []string
-	for _, d := range gone {
-		cost := "cost: " + d.Cost
-		if d.Kept {
-			cost = "kept"
+	for i := range gone {
+		d := &gone[i].Deletion
+		mark := ""
+		if d.Loses() {
+			mark = "⚠️ "
 		}
-		rows = append(rows, fmt.Sprintf("- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), markdownText(cost), markdownText(d.Message)))
+		row := fmt.Sprintf("- %s%s: %s\n", mark, markdownText(d.Kind+" "+d.Object), deletionText(d, markdownText(d.Cost), markdownText))
+		rows = append(rows, row+waysList("  - ", d.How))
 	}
 	if more > 0 {
 		rows = append(rows, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))

@@ -165,9 +165,10 @@ const refusedHelp = "The API server refuses the update. Keep the old value, take
 
 // helps says what to do about alerts that are not locks of a schema.
 var helps = map[string]string{
-	"rule":                                refusedHelp,
-	"server":                              refusedHelp,
-	"deletion":                            "Losing the object costs what --refuse-deletions refuses. Keep it, or accept the deletion in " + manifest.AcceptFile + ", with the reason.",
+	"rule":   refusedHelp,
+	"server": refusedHelp,
+	"deletion": "Keep the object, or at least its data, with one of the ways in the message. Nothing fails for it, unless --refuse-deletions refuses " +
+		"its cost; then it can be accepted in " + manifest.AcceptFile + ", with the reason.",
 	string(immutability.LockIncomparable): refusedHelp,
 	alertUnknown: "The verdict depends on the object's status, on another object, or on a value that the server chose. " +
 		"fieldlock check --live asks the cluster; --strict makes unknown verdicts fail.",
