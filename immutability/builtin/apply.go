@@ -5,7 +5,14 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
+
+// merged is a field in the tree of a kind, as an apply merges it.
+type merged struct{ *kind.Field }
+
+func (f merged) property(name string) merged { return merged{f.Property(name)} }
+func (f merged) item() merged                { return merged{f.Items()} }
 
 // apply returns what a server holds once newObj has been applied over stored by the one who applied oldObj before.
 // What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
@@ -18,7 +25,7 @@ import (
 //	new     {type: Recreate}
 //	result  {type: Recreate, rollingUpdate: {maxSurge: 25%}}         server-side
 //	        {type: Recreate}                                         client-side, where a change of type replaces the members
-func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[string]any {
+func (f merged) apply(by Applier, stored, oldObj, newObj map[string]any) map[string]any {
 	out := make(map[string]any, len(stored)+len(newObj))
 	for name, value := range stored {
 		_, kept := newObj[name]
@@ -48,22 +55,22 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 			delete(out, name)
 		}
 	}
-	if f != nil && f.RetainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
+	if f.Field != nil && f.RetainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
 		maps.DeleteFunc(out, func(name string, _ any) bool { _, named := newObj[name]; return !named })
 	}
 	return out
 }
 
 // keepsBelowNull reports whether null takes away only what the manifest had in an object, or in a list that is merged by item.
-func (by Applier) keepsBelowNull(f *field, stored any) bool {
+func (by Applier) keepsBelowNull(f merged, stored any) bool {
 	if by != ApplierServerSide {
 		return false
 	}
 	switch stored.(type) {
 	case map[string]any:
-		return f == nil || !f.Atomic
+		return f.Field == nil || !f.Atomic
 	case []any:
-		return f != nil && (len(f.Keys) > 0 || f.MergeSet)
+		return f.Field != nil && (len(f.Keys) > 0 || f.MergeSet)
 	}
 	return false
 }
@@ -78,10 +85,10 @@ func emptyLike(value any) any {
 // leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if the manifest has
 // null, or if it has {} and members were removed. An object that is replaced as a whole is empty then, as is one that has lost a member
 // below which nothing was left.
-func (by Applier) leavesNothing(f *field, newVal, stored any) bool {
+func (by Applier) leavesNothing(f merged, newVal, stored any) bool {
 	was, _ := stored.(map[string]any)
 	named, _ := newVal.(map[string]any)
-	return by == ApplierServerSide && len(named) == 0 && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic))
+	return by == ApplierServerSide && len(named) == 0 && (newVal == nil || len(was) > 0 && (f.Field == nil || !f.Atomic))
 }
 
 // holdsEmpty reports whether there is null or {} in a value.
@@ -101,7 +108,7 @@ func holdsEmpty(value any) bool {
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
-func (f *field) changes(stored, oldObj, newObj map[string]any) bool {
+func (f merged) changes(stored, oldObj, newObj map[string]any) bool {
 	for name, value := range newObj {
 		if was, ok := stored[name]; !ok && value != nil || ok && !jsonvalue.Equal(f.property(name).merge(ApplierClientSide, was, oldObj[name], value), was) {
 			return true
@@ -117,14 +124,14 @@ func (f *field) changes(stored, oldObj, newObj map[string]any) bool {
 
 // ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is an empty list that is
 // merged by item.
-func (f *field) ownsNothing(was any) bool {
+func (f merged) ownsNothing(was any) bool {
 	list, ok := was.([]any)
-	return ok && len(list) == 0 && f != nil && (len(f.Keys) > 0 || f.MergeSet)
+	return ok && len(list) == 0 && f.Field != nil && (len(f.Keys) > 0 || f.MergeSet)
 }
 
 // merge is apply for one value, which is not null.
-func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
-	if _, isMap := newVal.(map[string]any); f != nil && f.Atomic && !(isMap && by == ApplierClientSide) {
+func (f merged) merge(by Applier, stored, oldVal, newVal any) any {
+	if _, isMap := newVal.(map[string]any); f.Field != nil && f.Atomic && !(isMap && by == ApplierClientSide) {
 		return newVal
 	}
 	switch newVal := newVal.(type) {
@@ -139,7 +146,7 @@ func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
 		storedList, ok := stored.([]any)
 		oldList, _ := oldVal.([]any)
 		switch {
-		case !ok || f == nil:
+		case !ok || f.Field == nil:
 		case len(f.Keys) > 0:
 			return f.mergeKeyed(by, storedList, oldList, newVal)
 		case f.MergeSet:
@@ -152,7 +159,7 @@ func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
 // mergeKeyed merges lists whose items have keys. The items of newList come first, in their order; then those that
 // nobody removed. A client-side apply merges the items of newList that have the same keys, and the first of them counts; a
 // server-side apply refuses such a list.
-func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
+func (f merged) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 	out := make([]any, 0, len(newList))
 	for _, item := range newList {
 		newItem, ok := item.(map[string]any)
@@ -161,7 +168,7 @@ func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 		}
 		if i := f.index(out, newItem); i >= 0 && by != ApplierServerSide && f.count(stored, newItem) <= 1 {
 			first, _ := out[i].(map[string]any)
-			out[i] = f.items.apply(by, newItem, nil, first)
+			out[i] = f.item().apply(by, newItem, nil, first)
 			continue
 		}
 		was, _ := f.find(stored, newItem).(map[string]any)
@@ -170,7 +177,7 @@ func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 			out = append(out, newItem)
 			continue
 		}
-		out = append(out, f.items.apply(by, was, old, newItem))
+		out = append(out, f.item().apply(by, was, old, newItem))
 	}
 	for _, item := range stored {
 		was, _ := item.(map[string]any)
@@ -182,7 +189,7 @@ func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 }
 
 // find returns the item of list with the keys of like, or nil.
-func (f *field) find(list []any, like map[string]any) any {
+func (f merged) find(list []any, like map[string]any) any {
 	if i := f.index(list, like); i >= 0 {
 		return list[i]
 	}
@@ -190,7 +197,7 @@ func (f *field) find(list []any, like map[string]any) any {
 }
 
 // index returns the place in list of the first item with the keys of like, or -1.
-func (f *field) index(list []any, like map[string]any) int {
+func (f merged) index(list []any, like map[string]any) int {
 	return slices.IndexFunc(list, func(item any) bool {
 		o, ok := item.(map[string]any)
 		return ok && f.sameKeys(o, like)
@@ -198,7 +205,7 @@ func (f *field) index(list []any, like map[string]any) int {
 }
 
 // count returns how many items of list have the keys of like.
-func (f *field) count(list []any, like map[string]any) int {
+func (f merged) count(list []any, like map[string]any) int {
 	n := 0
 	for i := f.index(list, like); i >= 0; i = f.index(list, like) {
 		n, list = n+1, list[i+1:]
@@ -206,7 +213,7 @@ func (f *field) count(list []any, like map[string]any) int {
 	return n
 }
 
-func (f *field) sameKeys(a, b map[string]any) bool {
+func (f merged) sameKeys(a, b map[string]any) bool {
 	for _, key := range f.Keys {
 		if !jsonvalue.Equal(f.key(a, key), f.key(b, key)) {
 			return false
@@ -216,11 +223,11 @@ func (f *field) sameKeys(a, b map[string]any) bool {
 }
 
 // key returns the key of an item, or its default.
-func (f *field) key(item map[string]any, key string) any {
+func (f merged) key(item map[string]any, key string) any {
 	if value, ok := item[key]; ok && value != nil {
 		return value
 	}
-	if p := f.items.property(key); p != nil && p.Default != nil {
+	if p := f.item().property(key); p.Field != nil && p.Default != nil {
 		return *p.Default
 	}
 	return nil

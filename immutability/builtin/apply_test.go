@@ -3,14 +3,23 @@ package builtin
 import (
 	"reflect"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
+
+func mergedOf(t *testing.T, fields map[string]kind.FieldData) merged {
+	t.Helper()
+	root, err := kind.NewField(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return merged{root}
+}
 
 // TestApply: what a manager applied before and leaves out goes; what only the server has stays; null removes.
 func TestApply(t *testing.T) {
 	var none any = "none"
-	name := &field{fieldSource: fieldSource{Default: &none}}
-	keyed := &field{fieldSource: fieldSource{Keys: []string{"name"}}, items: &field{properties: map[string]*field{"name": name}}}
-	root := &field{properties: map[string]*field{"keyed": keyed, "set": {fieldSource: fieldSource{MergeSet: true}}, "whole": {fieldSource: fieldSource{Atomic: true}}}}
+	root := mergedOf(t, map[string]kind.FieldData{"keyed": {Keys: []string{"name"}}, "keyed[*].name": {Default: &none}, "set": {MergeSet: true}, "whole": {Atomic: true}})
 	for _, row := range []struct{ reason, stored, oldObj, newObj, want string }{
 		{"the server's member stays", "{a: 1, b: 2}", "{a: 1}", "{a: 3}", "{a: 3, b: 2}"},
 		{"what was applied and is left out goes", "{a: 1, b: 2}", "{a: 1, b: 2}", "{a: 1}", "{a: 1}"},
@@ -43,7 +52,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestApplyBy(t *testing.T) {
-	root := &field{properties: map[string]*field{"strategy": {fieldSource: fieldSource{RetainKeys: true}}, "whole": {fieldSource: fieldSource{Atomic: true}}}}
+	root := mergedOf(t, map[string]kind.FieldData{"strategy": {RetainKeys: true}, "whole": {Atomic: true}})
 	for _, row := range []struct {
 		by                                   Applier
 		reason, stored, oldObj, newObj, want string

@@ -155,13 +155,13 @@ func (c *canonicalizer) value(v any, t reflect.Type) any {
 		}
 		return out
 	}
-	return whole(v)
+	return canonical.Whole(v)
 }
 
 // object is value for structs.
 func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	if t == rawType {
-		return whole(jsonvalue.Clone(v)) // the server stores the text
+		return canonical.Whole(jsonvalue.Clone(v)) // the server stores the text
 	}
 	fields := c.types.fields(t).types
 	if fields == nil {
@@ -289,7 +289,7 @@ func scalarOf(v any, t reflect.Type) (any, bool) {
 	case durationType:
 		return canonical.Duration(v), true
 	case intOrStringType:
-		return whole(v), true
+		return canonical.Whole(v), true
 	case bytesType:
 		return canonical.Base64(v), true
 	}
@@ -325,7 +325,7 @@ func withoutNull(v any) any {
 		}
 		return out
 	}
-	return whole(v)
+	return canonical.Whole(v)
 }
 
 // unknown returns the fields of an object that its type does not have, sorted by path.

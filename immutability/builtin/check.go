@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/kindrow"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 // Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
@@ -172,19 +173,9 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	}
 	u := k.update(by, newObj, oldObj)
 	u.live = live
-	failed, err := k.rules.evaluate(u.applied, u.stored)
-	if err != nil {
-		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + err.Error()})
-		return verdict
-	}
-	name := text(newObj, "metadata", "name")
-	for _, c := range k.checks {
-		if !c.row.applies(name) {
-			continue
-		}
-		for _, v := range c.run(u, failed) {
-			verdict.add(&c.row, v)
-		}
+	named := func(name string) (value string, holds bool) { return conditions()[name](u) }
+	for _, found := range k.rules.Find(u.applied, u.stored, named) {
+		verdict.addFinding(&found)
 	}
 	for _, v := range keptDefaults(k.kept, u) {
 		verdict.add(&v.Row, v)
@@ -303,123 +294,33 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 	return is != was && (slices.Contains(k.source.Formerly, is) || slices.Contains(k.source.Formerly, was))
 }
 
-// check is a row, compiled.
-type check struct {
-	row       Row
-	steps     fieldpath.Path
-	validator *immutability.Validator // nil unless the row is a word
-
-	when, rule int // the numbers of its CEL rules, -1 for none
-	unless     condition
-	custom     condition
+// known returns an error if a row names a function that does not exist.
+func known(rows []kind.Row) error {
+	for _, row := range rows {
+		for _, name := range []string{row.Check, row.Unless} {
+			if name != "" && conditions()[name] == nil {
+				return errorf("there is no condition %q", name)
+			}
+		}
+	}
+	return nil
 }
 
-// newCheck compiles a row.
-func newCheck(fields *field, row Row) (*check, error) {
-	c := &check{row: row, when: -1, rule: -1}
-	if name := row.source.Unless; name != "" {
-		if c.unless = conditions()[name]; c.unless == nil {
-			return nil, errorf("there is no condition %q", name)
-		}
+// addFinding adds what a row says about an update.
+func (v *Verdict) addFinding(found *kind.Finding) {
+	row := newRow(found.Row, found.Locked)
+	violation := row.violation(found.Broken)
+	violation.Path, violation.Message = found.Path, found.Message
+	if found.Row.Annotation != "" {
+		violation.Cause = cmp.Or(found.Row.Cause, found.Path)
 	}
-	if name := row.source.Check; name != "" {
-		if c.custom = conditions()[name]; c.custom == nil {
-			return nil, errorf("there is no check %q", name)
-		}
-	}
-	if row.source.Annotation != "" {
-		return c, nil
-	}
-	c.steps = fieldpath.Parse(row.Path)
-	fields.at(c.steps)
-	if len(row.Locks) == 0 {
-		return nil, errorf("%s: the row has no lock", row.Path)
-	}
-	if row.Locks[0] == kindrow.LockRule {
-		return c, nil
-	}
-	var err error
-	c.validator, err = immutability.Compile(fields.schema(c.steps, row.source.Marks()))
-	return c, err
-}
-
-// run returns what breaks the row. failed has the numbers of the CEL rules that are false.
-func (c *check) run(u *update, failed map[int]bool) []Violation {
-	if c.when >= 0 && failed[c.when] {
-		return nil
-	}
-	if c.unless != nil {
-		if _, holds := c.unless(u); holds {
-			return nil
-		}
-	}
-	switch {
-	case c.row.source.Annotation != "":
-		return c.annotations(u.applied, u.stored)
-	case c.custom != nil:
-		value, broken := c.custom(u)
-		if !broken {
-			return nil
-		}
-		v := c.at(u)
-		v.Message = strings.ReplaceAll(v.Message, "{value}", value)
-		return []Violation{v}
-	case c.rule >= 0:
-		if !failed[c.rule] {
-			return nil
-		}
-		return []Violation{c.at(u)}
-	}
-	return c.words(u.applied, u.stored)
-}
-
-// words returns what breaks the word of the row.
-func (c *check) words(newObj, oldObj map[string]any) []Violation {
-	var all []Violation
-	for _, v := range c.row.source.Broken(c.validator, newObj, oldObj) {
-		found := c.row.violation(v)
-		found.Path = v.Path.String()
-		all = append(all, found)
-	}
-	return all
+	row.Unknown = found.Open
+	v.add(&row, violation)
 }
 
 // violation returns the violation of a row at its path.
 func (r *Row) violation(v immutability.Violation) Violation {
 	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
-}
-
-// at makes the violation of a rule, with the values of the row's field.
-func (c *check) at(u *update) Violation {
-	var v immutability.Violation
-	v.Lock = kindrow.LockRule
-	v.New, v.HasNew = c.steps.In(u.applied)
-	v.Old, v.HasOld = c.steps.In(u.stored)
-	return c.row.violation(v)
-}
-
-// annotations compares the annotations that the row locks.
-func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
-	var all []Violation
-	for _, v := range c.row.source.Annotations(newObj, oldObj) {
-		is, _ := v.New.(string)
-		was, _ := v.Old.(string)
-		if is == was && (v.HasNew == v.HasOld || !c.row.source.Presence) {
-			continue
-		}
-		change := "remove or update"
-		if !v.HasOld {
-			change = "add"
-		}
-		found := c.row.violation(v)
-		found.Path, found.Cause = v.Path.String(), c.row.source.Cause
-		found.Message = strings.ReplaceAll(c.row.Message, "{change}", change)
-		if found.Cause == "" {
-			found.Cause = found.Path
-		}
-		all = append(all, found)
-	}
-	return all
 }
 
 // Verdict is what an API server, or an operator, would say to an apply. The zero Verdict is that of an update that was not checked, which is

@@ -4,13 +4,11 @@ import (
 	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/internal/canonical"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // update is a change of an object.
@@ -244,111 +242,40 @@ func removedByNull(u *update) (string, bool) {
 	return "", false
 }
 
-// parents gives defaults to the objects that a Go struct always has: a lock below spec compares a missing spec with one
-// that is there.
-func parents(f *field, t reflect.Type) {
-	var empty any = map[string]any{}
+// parents holds the objects that a Go struct always has: a lock below spec compares a missing spec with one that is there.
+func parents(f *kind.Field, t reflect.Type) {
 	if t == nil {
-		if spec := f.properties["spec"]; spec != nil && spec.Default == nil {
-			spec.Default = &empty
+		if spec := f.Properties()["spec"]; spec != nil {
+			spec.Held = true
 		}
 		return
 	}
 	var types structTypes
 	known := types.fields(t).types
-	for name, p := range f.properties {
+	for name, p := range f.Properties() {
 		ft := known[name]
-		if ft == nil || len(p.properties) == 0 || ft.Kind() != reflect.Struct || name == "metadata" {
+		if ft == nil || len(p.Properties()) == 0 || ft.Kind() != reflect.Struct || name == "metadata" {
 			descend(p, ft)
 			continue
 		}
-		if p.Default == nil {
-			p.Default = &empty
-		}
+		p.Held = true
 		parents(p, ft)
 	}
 }
 
 // descend looks for structs below pointers, lists and maps.
-func descend(f *field, t reflect.Type) {
+func descend(f *kind.Field, t reflect.Type) {
 	for t != nil {
 		switch {
 		case t.Kind() == reflect.Pointer:
 			t = t.Elem()
-		case t.Kind() == reflect.Slice && f.items != nil:
-			f, t = f.items, t.Elem()
-		case t.Kind() == reflect.Struct && len(f.properties) > 0:
+		case t.Kind() == reflect.Slice && f.Items() != nil:
+			f, t = f.Items(), t.Elem()
+		case t.Kind() == reflect.Struct && len(f.Properties()) > 0:
 			parents(f, t)
 			return
 		default:
 			return
 		}
 	}
-}
-
-// rules runs the CEL rules and conditions of a kind with the API server's own validator. The zero value runs nothing.
-type rules struct{ validator *celrun.Validator }
-
-// newRules makes the rules and conditions of checks rules of the whole object, and gives each check their numbers.
-func newRules(fields *field, checks []*check) rules {
-	var all []any
-	add := func(rule string) int {
-		all = append(all, map[string]any{"rule": rule})
-		return len(all) - 1
-	}
-	for _, c := range checks {
-		c.when, c.rule = -1, -1
-		if when := c.row.source.When; when != "" {
-			c.when = add(when)
-		}
-		if rule := c.row.source.Rule; rule != "" {
-			c.rule = add(rule)
-		}
-	}
-	if len(all) == 0 {
-		return rules{}
-	}
-	schema := fields.typed()
-	schema.AddExtension("x-kubernetes-validations", all)
-	return rules{celrun.New(schema, nil)}
-}
-
-// evaluate returns the numbers of the rules that are false, and an error when a rule cannot be run.
-func (r rules) evaluate(newObj, oldObj map[string]any) (map[int]bool, error) {
-	if r.validator == nil {
-		return nil, nil
-	}
-	violations, err := r.validator.ValidateUpdate(newObj, oldObj)
-	if err != nil {
-		return nil, err
-	}
-	failed := make(map[int]bool, len(violations))
-	for _, v := range violations {
-		failed[v.Rule.Index] = true
-	}
-	return failed, nil
-}
-
-// typed returns the schema of the fields that have a type: those that rules read.
-func (f *field) typed() *spec.Schema {
-	s := &spec.Schema{}
-	if f.Type != "" {
-		s.Type = []string{f.Type}
-	}
-	switch {
-	case f.items != nil:
-		items := f.items.typed()
-		if len(items.Type) == 0 {
-			return &spec.Schema{}
-		}
-		s.Type, s.Items = []string{"array"}, &spec.SchemaOrArray{Schema: items}
-	case f.Type == "" || f.Type == "object":
-		for name, p := range f.properties {
-			if below := p.typed(); len(below.Type) > 0 {
-				s.SetProperty(name, *below)
-				s.Type = []string{"object"}
-			}
-		}
-	}
-	return s
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/kindrow"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
@@ -68,10 +68,10 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 	if isMap {
 		out.Fields = maps.Clone(s.Fields)
 		if out.Fields == nil {
-			out.Fields = map[string]fieldSource{}
+			out.Fields = map[string]kind.FieldData{}
 		}
 		if _, known := out.Fields[path+string(fieldpath.EachValue)]; !known {
-			out.Fields[path+string(fieldpath.EachValue)] = fieldSource{}
+			out.Fields[path+string(fieldpath.EachValue)] = kind.FieldData{}
 		}
 	}
 	var words []string
@@ -79,7 +79,7 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 		if lock := lockschema.Lock(l); lock.Key() == lockschema.KeyUpdate {
 			words = append(words, string(lock))
 		} else {
-			out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Lock: string(lock), Says: lock.Refusal()}})
+			out.Rows = append(out.Rows, kind.Row{Field: path, Lock: string(lock), Says: lock.Refusal(), Ordered: true})
 		}
 	}
 	if words != nil {
@@ -87,7 +87,7 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 		if len(words) == 1 {
 			says = lockschema.Lock(words[0]).Refusal()
 		}
-		out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Update: words, Says: says}})
+		out.Rows = append(out.Rows, kind.Row{Field: path, Update: words, Says: says, Ordered: true})
 	}
 	return &out
 }

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"cmp"
-	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -31,64 +30,14 @@ import (
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	lockschema "github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// field is a node in the tree of what a comparison needs to know about a kind's fields.
-type field struct {
-	properties map[string]*field
-	items      *field
-	values     *field // the values of a map
-
-	fieldSource // what the data says about the field
-}
-
-// at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps fieldpath.Path) *field {
-	for _, s := range steps {
-		switch s {
-		case fieldpath.EachItem:
-			if f.items == nil {
-				f.items = &field{}
-			}
-			f = f.items
-		case fieldpath.EachValue:
-			if f.values == nil {
-				f.values = &field{}
-			}
-			f = f.values
-		default:
-			if f.properties == nil {
-				f.properties = map[string]*field{}
-			}
-			name := fieldpath.Name(s)
-			if f.properties[name] == nil {
-				f.properties[name] = &field{}
-			}
-			f = f.properties[name]
-		}
-	}
-	return f
-}
-
-// property returns the node of a property; nil for an unknown one.
-func (f *field) property(name string) *field {
-	if f == nil {
-		return nil
-	}
-	if p := f.properties[name]; p != nil {
-		return p
-	}
-	return f.values
-}
-
-// fieldsOf makes the tree of a kind.
-func fieldsOf(source *kindSource) (*field, error) {
-	root, fields := &field{}, map[string]fieldSource{}
+// fieldsOf makes the tree of a kind. Nothing counts as absent in it: the values that are compared have the form of their Go types.
+func fieldsOf(source *kindSource) (*kind.Field, error) {
+	fields := map[string]kind.FieldData{}
 	if source.PodSpec != "" {
 		var err error
 		if fields, err = readPodFields(source.PodSpec); err != nil {
@@ -99,93 +48,12 @@ func fieldsOf(source *kindSource) (*field, error) {
 		f.Default = cmp.Or(f.Default, fields[path].Default)
 		fields[path] = f
 	}
-	for path, f := range fields {
-		if f.Default != nil {
-			value := whole(jsonvalue.Clone(*f.Default))
-			f.Default = &value
-		}
-		root.at(fieldpath.Parse(path)).fieldSource = f
+	root, err := kind.NewField(fields)
+	if err != nil {
+		return nil, err
 	}
+	root.Normalize = "none"
 	return root, nil
-}
-
-// fill sets the defaults of what is absent in value and below. It changes value.
-func (f *field) fill(value any) {
-	if f == nil {
-		return
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		for name, p := range f.properties {
-			if _, ok := value[name]; !ok && p.Default != nil {
-				value[name] = jsonvalue.Clone(*p.Default)
-			}
-			if member, ok := value[name]; ok {
-				p.fill(member)
-			}
-		}
-		if f.values != nil {
-			for _, member := range value {
-				f.values.fill(member)
-			}
-		}
-	case []any:
-		for _, item := range value {
-			f.items.fill(item)
-		}
-	}
-}
-
-// schema returns the OpenAPI schema of the tree with marks at the end of steps. It has only what a lock there needs.
-func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema {
-	s := &spec.Schema{}
-	if f == nil {
-		f = &field{}
-	}
-	if len(steps) == 0 {
-		f.describeBelow(s)
-		for key, value := range marks {
-			s.AddExtension(key, value)
-		}
-		return s
-	}
-	switch next := steps[0]; next {
-	case fieldpath.EachItem:
-		s.Type = []string{"array"}
-		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
-		if len(f.Keys) > 0 {
-			s.AddExtension(lockschema.KeyListType, "map")
-			keys := make([]any, len(f.Keys))
-			for i, key := range f.Keys {
-				keys[i] = key
-				if _, ok := s.Items.Schema.Properties[key]; !ok {
-					s.Items.Schema.SetProperty(key, *spec.StringProperty())
-				}
-			}
-			s.AddExtension(lockschema.KeyListMapKeys, keys)
-		}
-	case fieldpath.EachValue:
-		s.Type = []string{"object"}
-		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
-	default:
-		s.Type = []string{"object"}
-		name := fieldpath.Name(next)
-		s.SetProperty(name, *f.property(name).schema(steps[1:], marks))
-	}
-	return s
-}
-
-// describeBelow adds the sets below f to its schema: their order does not count.
-func (f *field) describeBelow(s *spec.Schema) {
-	if f.Set {
-		s.Type = []string{"array"}
-		s.Items = &spec.SchemaOrArray{Schema: spec.StringProperty()}
-		s.AddExtension(lockschema.KeyListType, "set")
-	}
-	if f.values != nil {
-		s.Type = []string{"object"}
-		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: &spec.Schema{}}
-	}
 }
 
 // goType returns the Go type of objects of a group, version and kind: of v1, or of the version when it has another
@@ -285,27 +153,6 @@ func lacks(value any, steps fieldpath.Path) bool {
 	}
 	object, _ := value.(map[string]any)
 	return lacks(object[fieldpath.Name(steps[0])], steps[1:])
-}
-
-// whole makes numbers without a fraction int64, as the API machinery decodes them.
-func whole(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			value[name] = whole(member)
-		}
-	case []any:
-		for i, item := range value {
-			value[i] = whole(item)
-		}
-	case float64:
-		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
-			return int64(value)
-		}
-	case int:
-		return int64(value)
-	}
-	return value
 }
 
 // object returns the object at the end of names, or nil.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/kindrow"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 // A server-side apply removes what the manifest owned, and leaves what only the server has set. Some objects are not valid with
@@ -45,7 +45,7 @@ type keptSource struct {
 func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 	var pods podSource
 	if source.Template != "" {
-		if err := kindrow.Read(files, podSpecFile, &pods); err != nil {
+		if err := kind.Read(files, podSpecFile, &pods); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 		for _, path := range source.paths {
 			eachPair(path, "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
 				row := Row{
-					Path: parent + "." + name, Locks: []immutability.Lock{kindrow.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
+					Path: parent + "." + name, Locks: []immutability.Lock{kind.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
 					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
 					Edit: "leave {path} out of the manifest: where it is null, a server-side apply keeps the server's defaults in it",
 				}
@@ -115,7 +115,7 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 						row.Unknown = "a server-side apply removes what the old manifest had in the object and the object with it, and is refused; a client-side apply leaves it empty"
 					}
 				}
-				all = append(all, row.violation(immutability.Violation{Lock: kindrow.LockRule}))
+				all = append(all, row.violation(immutability.Violation{Lock: kind.LockRule}))
 			})
 		}
 	}

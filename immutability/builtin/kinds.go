@@ -14,7 +14,7 @@
 //
 // The knowledge is data: one YAML file for each API group in the folder data, with the fields that a comparison needs
 // to know (defaults, list keys), the locks, and the server's words. A lock is one of the words of package immutability,
-// or a CEL rule that the API server's own validator runs. What only the cluster can decide is in Verdict.Unknown.
+// or a CEL rule. What only the cluster can decide is in Verdict.Unknown.
 //
 // The package is v0: names may still change.
 package builtin
@@ -33,7 +33,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
@@ -143,13 +145,12 @@ type Kind struct {
 	types  *structTypes
 
 	once    sync.Once
-	fields  *field
+	fields  *kind.Field
 	prepare []preparation
 	create  []preparation
 	keep    retention // nil for most kinds
-	checks  []*check
 	kept    []keptSource
-	rules   rules
+	rules   *kind.Rules
 	err     error
 }
 
@@ -174,14 +175,14 @@ func (k *Kind) doCompile() error {
 	if k.fields, err = fieldsOf(k.source); err != nil {
 		return err
 	}
-	known := preparations()
+	preparations := preparations()
 	if k.source.PodSpec != "" {
-		known["podSpec"] = podSpec(k.source.PodSpec)
+		preparations["podSpec"] = podSpec(k.source.PodSpec)
 	}
-	if k.prepare, err = pick(known, k.source.Prepare); err != nil {
+	if k.prepare, err = pick(preparations, k.source.Prepare); err != nil {
 		return err
 	}
-	if k.create, err = pick(known, k.source.Create); err != nil {
+	if k.create, err = pick(preparations, k.source.Create); err != nil {
 		return err
 	}
 	if k.keep = retentions()[k.source.Keep]; k.keep == nil && k.source.Keep != "" {
@@ -190,15 +191,21 @@ func (k *Kind) doCompile() error {
 	if k.kept, err = keptOf(k.source, k.minor); err != nil {
 		return err
 	}
-	for _, row := range k.Rows() {
-		check, err := newCheck(k.fields, row)
-		if err != nil {
-			return err
+	rows := k.rows()
+	if err = known(rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		if rows[i].Annotation == "" {
+			for _, path := range rows[i].Paths() {
+				k.fields.At(fieldpath.Parse(path))
+			}
 		}
-		k.checks = append(k.checks, check)
+	}
+	if k.rules, err = kind.Compile(k.fields, rows); err != nil {
+		return err
 	}
 	parents(k.fields, goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}))
-	k.rules = newRules(k.fields, k.checks)
 	return nil
 }
 
@@ -223,14 +230,14 @@ func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
 	for _, rule := range k.create {
 		rule(u.stored)
 	}
-	applied := k.fields.apply("", nil, nil, newObj)
+	applied := merged{k.fields}.apply("", nil, nil, newObj)
 	if by != ApplierReplace {
 		stored := u.stored
 		if by == ApplierServerSide && holdsEmpty(newObj) {
 			t, _ := k.goType(newObj)
 			stored = k.types.written(stored, t).(map[string]any)
 		}
-		applied = k.fields.apply(by, stored, oldObj, newObj)
+		applied = merged{k.fields}.apply(by, stored, oldObj, newObj)
 	}
 	if k.keep != nil {
 		applied = k.keep(applied, u.stored)
@@ -276,7 +283,7 @@ func (k *Kind) store(obj map[string]any) map[string]any {
 	for _, rule := range k.prepare {
 		rule(stored)
 	}
-	k.fields.fill(stored)
+	k.fields.Fill(stored)
 	return stored
 }
 
@@ -295,17 +302,20 @@ func (k *Kind) Rows() []Row {
 		return nil
 	}
 	var rows []Row
-	for i := range k.source.Rows {
-		source := &k.source.Rows[i]
-		s, err := spanOf(source.Since, source.Until)
-		if err != nil || !s.has(k.minor) {
-			continue
-		}
+	for _, source := range k.rows() {
 		for _, path := range source.Paths() {
-			rows = append(rows, newRow(source, path))
+			rows = append(rows, newRow(&source, path))
 		}
 	}
 	return rows
+}
+
+// rows returns the rows of the kind in its minor.
+func (k *Kind) rows() []kind.Row {
+	return slices.DeleteFunc(slices.Clone(k.source.Rows), func(row kind.Row) bool {
+		s, err := spanOf(row.Since, row.Until)
+		return err != nil || !s.has(k.minor)
+	})
 }
 
 // minors lists the Kubernetes minors whose validation was read, oldest first.
@@ -416,6 +426,6 @@ func (k *Kind) Typed(obj map[string]any) (typed map[string]any, ok bool) {
 	for _, rule := range k.prepare {
 		rule(typed)
 	}
-	k.fields.fill(typed)
+	k.fields.Fill(typed)
 	return typed, true
 }

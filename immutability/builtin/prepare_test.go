@@ -9,6 +9,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/canonical"
 )
 
 // fromYAML reads a value as manifests are read.
@@ -18,7 +20,7 @@ func fromYAML(t *testing.T, text string) any {
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
 		t.Fatal(err)
 	}
-	return whole(value)
+	return canonical.Whole(value)
 }
 
 func objectOf(t *testing.T, text string) map[string]any {

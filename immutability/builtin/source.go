@@ -1,14 +1,14 @@
 package builtin
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/kindrow"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 //go:embed data/*.yaml
@@ -23,50 +23,19 @@ type groupSource struct {
 	Kinds []kindSource `json:"kinds"`
 }
 
-// kindSource is what a file says about one kind.
+// kindSource is what a file says about one kind. Its versions are such as "v1" or "v1alpha2 since 1.36 until 1.36", the rules of its
+// rows are CEL, and the versions of its rows are minors.
 type kindSource struct {
-	Kind       string                 `json:"kind"`
-	Plural     string                 `json:"plural"`
-	Short      []string               `json:"short"`
-	Versions   []string               `json:"versions"` // newest first, such as "v1" or "v1alpha2 since 1.36 until 1.36"
-	Formerly   []string               `json:"formerly"` // apiVersions that no known minor serves
-	Required   []string               `json:"required"` // what the server refuses to store an object without; not of Formerly
-	Namespaced bool                   `json:"namespaced"`
-	Cost       string                 `json:"cost"`
-	Why        string                 `json:"why"`      // the reason for the cost
-	How        []string               `json:"how"`      // ways to replace an object, the gentlest first
-	Prepare    []string               `json:"prepare"`  // what each write changes, see preparations
-	Create     []string               `json:"create"`   // what the first write changes too
-	Keep       string                 `json:"keep"`     // what an update keeps of the stored object, see retentions
-	PodSpec    string                 `json:"podSpec"`  // the path of the pod spec
-	Template   string                 `json:"template"` // the path of a pod spec that may change
-	Kept       []keptSource           `json:"kept"`     // besides those of the template
-	Fields     map[string]fieldSource `json:"fields"`
-	Rows       []rowSource            `json:"rows"`
-}
-
-// fieldSource is what a comparison needs to know about a field.
-type fieldSource struct {
-	Type     string   `json:"type"` // for CEL rules
-	Default  *any     `json:"default"`
-	Keys     []string `json:"keys"`     // the list is merged by these keys of its items
-	Atomic   bool     `json:"atomic"`   // an apply replaces the value as a whole, but for objects in a client-side one
-	MergeSet bool     `json:"mergeSet"` // an apply merges the list as a set
-	Set      bool     `json:"set"`      // the order of the list does not count
-	// RetainKeys marks an object of which a client-side apply keeps only the members in the manifest, if it changes any.
-	RetainKeys bool `json:"retainKeys"`
-}
-
-// rowSource is one row. Its rules are CEL from the root of the object, and its versions are minors.
-type rowSource struct {
-	kindrow.Row
-	Presence bool     `json:"presence"` // an empty annotation differs from none
-	Check    string   `json:"check"`    // the name of a Go function
-	Means    string   `json:"means"`    // what Check asks for, in words
-	Unless   string   `json:"unless"`   // the name of a Go function
-	Named    []string `json:"named"`    // the row applies to objects of these names
-	Cause    string   `json:"cause"`    // the path that the server names; "" is the field
-	Note     string   `json:"note"`
+	kind.Source
+	Formerly   []string     `json:"formerly"` // apiVersions that no known minor serves
+	Required   []string     `json:"required"` // what the server refuses to store an object without; not of Formerly
+	Namespaced bool         `json:"namespaced"`
+	Prepare    []string     `json:"prepare"`  // what each write changes, see preparations
+	Create     []string     `json:"create"`   // what the first write changes too
+	Keep       string       `json:"keep"`     // what an update keeps of the stored object, see retentions
+	PodSpec    string       `json:"podSpec"`  // the path of the pod spec
+	Template   string       `json:"template"` // the path of a pod spec that may change
+	Kept       []keptSource `json:"kept"`     // besides those of the template
 }
 
 // defaultText is what most validations say.
@@ -74,10 +43,10 @@ const defaultText = "Invalid value: field is immutable"
 
 // podSource holds the fields of a pod spec, of its containers, and of their probes.
 type podSource struct {
-	Fields    map[string]fieldSource `json:"fields"`
-	Container map[string]fieldSource `json:"container"`
-	Probe     map[string]fieldSource `json:"probe"`
-	Kept      []keptSource           `json:"kept"`
+	Fields    map[string]kind.FieldData `json:"fields"`
+	Container map[string]kind.FieldData `json:"container"`
+	Probe     map[string]kind.FieldData `json:"probe"`
+	Kept      []keptSource              `json:"kept"`
 }
 
 // groups are all files except the one of pod specs, read once. Nobody may change them.
@@ -94,8 +63,15 @@ func readGroups() ([]groupSource, error) {
 			continue
 		}
 		var group groupSource
-		if err := kindrow.Read(files, entry.Name(), &group); err != nil {
+		if err := kind.Read(files, entry.Name(), &group); err != nil {
 			return nil, err
+		}
+		for i := range group.Kinds {
+			for j := range group.Kinds[i].Rows {
+				row := &group.Kinds[i].Rows[j]
+				row.Says = cmp.Or(row.Says, defaultText)
+				row.Ordered = true
+			}
 		}
 		groups = append(groups, group)
 	}
@@ -103,17 +79,17 @@ func readGroups() ([]groupSource, error) {
 }
 
 // readPodFields returns the fields of a pod spec at a path.
-func readPodFields(at string) (map[string]fieldSource, error) {
+func readPodFields(at string) (map[string]kind.FieldData, error) {
 	var source podSource
-	if err := kindrow.Read(files, podSpecFile, &source); err != nil {
+	if err := kind.Read(files, podSpecFile, &source); err != nil {
 		return nil, err
 	}
-	fields := map[string]fieldSource{}
+	fields := map[string]kind.FieldData{}
 	for name, f := range source.Fields {
 		fields[at+"."+name] = f
 	}
 	for _, list := range []string{"containers", "initContainers"} {
-		fields[at+"."+list] = fieldSource{Keys: []string{"name"}}
+		fields[at+"."+list] = kind.FieldData{Keys: []string{"name"}}
 		item := at + "." + list + "[*]."
 		for name, f := range source.Container {
 			fields[item+name] = f
@@ -138,7 +114,7 @@ const (
 )
 
 // LockRule is the lock of a row that no word of package immutability expresses.
-const LockRule immutability.Lock = kindrow.LockRule
+const LockRule immutability.Lock = kind.LockRule
 
 // Row is one lock of a kind.
 type Row struct {
@@ -172,34 +148,18 @@ type Row struct {
 	// Source is the function of the operator that enforces the row. Read is true where it was read and not run.
 	Source string
 	Read   bool
-
-	source *rowSource
 }
 
-func newRow(source *rowSource, path string) Row {
+func newRow(source *kind.Row, path string) Row {
 	row := Row{
-		Path: path, Rule: source.Rule, When: source.When, Except: source.Except, Effect: EffectRefused,
-		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit, First: source.First,
-		Locks: source.Locks(), source: source,
-	}
-	if source.Check != "" {
-		row.Locks, row.Rule, row.Means = []immutability.Lock{LockRule}, "", source.Means
-	}
-	if row.Message == "" {
-		row.Message = defaultText
-	}
-	if row.Cause == "" {
-		row.Cause = path
+		Path: path, Rule: source.Rule, Means: source.Means, When: source.When, Except: source.Except, Effect: EffectRefused,
+		Message: source.Says, Cause: cmp.Or(source.Cause, path), Unknown: source.Unknown, Note: source.Note, Edit: source.Edit,
+		First: source.First, Locks: source.Locks(),
 	}
 	if len(source.Named) > 0 {
 		row.When = fmt.Sprintf("self.metadata.name in ['%s']", strings.Join(source.Named, "', '"))
 	}
 	return row
-}
-
-// applies reports whether the row is for an object of that name.
-func (r *Row) applies(name string) bool {
-	return len(r.source.Named) == 0 || slices.Contains(r.source.Named, name)
 }
 
 func errorf(format string, args ...any) error { return fmt.Errorf("builtin: "+format, args...) }

@@ -31,10 +31,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
-	"github.com/fieldlock/fieldlock/internal/kindrow"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
@@ -103,6 +102,9 @@ func (c *Catalogue) addFile(data []byte) error {
 		return errors.New("versions has to list the versions that were read, oldest first")
 	}
 	for i := range operator.Kinds {
+		if err := operator.complete(&operator.Kinds[i]); err != nil {
+			return err
+		}
 		if err := c.add(operator, &operator.Kinds[i]); err != nil {
 			return err
 		}
@@ -120,7 +122,7 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 		k := &Kind{
 			Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
 			Operator: operator.of(source),
-			Source:   source.Source, Nothing: source.Nothing, source: source, read: operator.Read || source.Read,
+			Source:   source.EnforcedBy, Nothing: source.Nothing, source: source,
 		}
 		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
 			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
@@ -202,11 +204,10 @@ type Kind struct {
 	Nothing string
 
 	source *kindSource
-	read   bool
 
 	once   sync.Once
-	fields *field
-	checks []*check
+	fields *kind.Field
+	rules  *kind.Rules
 	err    error
 }
 
@@ -215,44 +216,45 @@ func (k *Kind) undefined() bool { return k == nil || k.source == nil }
 
 // Rows returns the rows of the kind, in the order of the data.
 func (k *Kind) Rows() []builtin.Row {
-	var rows []builtin.Row
-	for _, r := range k.rows() {
-		rows = append(rows, r.Row)
-	}
-	return rows
-}
-
-func (k *Kind) rows() []row {
 	if k.undefined() {
 		return nil
 	}
-	var rows []row
+	var rows []builtin.Row
 	for i := range k.source.Rows {
-		source := &k.source.Rows[i]
-		for _, path := range source.Paths() {
-			rows = append(rows, row{k.newRow(source, path), source})
+		for _, path := range k.source.Rows[i].Paths() {
+			rows = append(rows, k.newRow(&k.source.Rows[i], path))
 		}
 	}
 	return rows
 }
 
-// row is one lock of a kind, with its source.
-type row struct {
-	builtin.Row
-	source *rowSource
+func (k *Kind) newRow(source *kind.Row, path string) builtin.Row {
+	return builtin.Row{
+		Path: path, Locks: source.Locks(), Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
+		Effect: builtin.Effect(source.Effect), Message: source.Says, Unknown: source.Unknown,
+		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First, Source: source.Source, Read: source.Read,
+	}
 }
 
-func (k *Kind) newRow(source *rowSource, path string) builtin.Row {
-	r := builtin.Row{
-		Path: path, Locks: source.Locks(), Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
-		Effect: cmp.Or(builtin.Effect(source.Effect), builtin.EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
-		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
-		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read,
+// complete fills in what the rows of a kind have in common.
+func (o *operatorSource) complete(k *kindSource) error {
+	for i := range k.Rows {
+		row := &k.Rows[i]
+		row.Effect = cmp.Or(row.Effect, string(builtin.EffectRefused))
+		switch builtin.Effect(row.Effect) {
+		case builtin.EffectRefused:
+		case builtin.EffectIgnored, builtin.EffectLeaked:
+			if row.Says == "" {
+				return errorf("%s of %s: a row that is not refused says what happens", k.Kind, o.Operator)
+			}
+		default:
+			return errorf("%s of %s: unknown effect %q", k.Kind, o.Operator, row.Effect)
+		}
+		row.Says, row.Source, row.When = cmp.Or(row.Says, defaultText), cmp.Or(row.Source, k.EnforcedBy), and(k.When, row.When)
+		row.Read = row.Read || k.Read || o.Read
+		row.Presence = true // webhooks compare the maps
 	}
-	if len(source.Allow) > 0 && r.Locks == nil {
-		r.Locks = []immutability.Lock{immutability.LockImmutable}
-	}
-	return r
+	return nil
 }
 
 // and joins two conditions; "" holds always.
@@ -275,57 +277,27 @@ type operatorSource struct {
 	Kinds    []kindSource `json:"kinds"`
 }
 
-// kindSource is what a file says about one kind, or about several with the same rows.
+// kindSource is what a file says about one kind, or about several with the same rows. The fields have one form in all versions of
+// the API, and the versions of the rows are the operator's.
 type kindSource struct {
-	Operator string                 `json:"operator"` // where the file holds several operators, with Module and Version
-	Module   string                 `json:"module"`
-	Version  string                 `json:"version"`
-	Kind     string                 `json:"kind"`
-	Kinds    []string               `json:"kinds"` // kinds with the same rows; their plurals are regular
-	Group    string                 `json:"group"`
-	Plural   string                 `json:"plural"`
-	Short    []string               `json:"short"`
-	Versions []string               `json:"versions"` // of the API, newest first; the fields below have one form in all of them
-	Since    string                 `json:"since"`    // the first of the operator's versions that has these API versions
-	Source   string                 `json:"source"`   // function and file
-	Read     bool                   `json:"read"`
-	Nothing  string                 `json:"nothing"` // why the operator refuses no update; then there are no rows
-	Cost     string                 `json:"cost"`
-	Why      string                 `json:"why"`  // the reason for the cost
-	How      []string               `json:"how"`  // ways to replace an object, the gentlest first
-	When     string                 `json:"when"` // CEL as in a row's: the rows apply when it is true
-	Fields   map[string]fieldSource `json:"fields"`
-	Rows     []rowSource            `json:"rows"`
-}
-
-// fieldSource is what a comparison needs to know about a field.
-type fieldSource struct {
-	Default     *any     `json:"default"`     // what the operator fills in
-	Once        bool     `json:"once"`        // the operator fills it in only when the object is created
-	DefaultFrom string   `json:"defaultFrom"` // the path of the field whose value it fills in
-	Keys        []string `json:"keys"`        // the list is compared by these keys of its items, in any order
-	Set         bool     `json:"set"`         // the order of the list does not count
-	Type        string   `json:"type"`        // quantity, duration or base64: compared by its meaning
-	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ({} and []),
-	// none, or unknown. Where nothing is said, it is unknown, and so is a change between absent and a zero value.
-	Normalize string `json:"normalize"`
-}
-
-// rowSource is one row. Its rules are CEL on self and oldSelf, and its versions are the operator's. What it says is the
-// operator's text or, where the change is not refused, what happens.
-type rowSource struct {
-	kindrow.Row
-	Allow  []string `json:"allow"`  // nothing below Field may change but these paths; "a.*" is what is below a, not a
-	Effect string   `json:"effect"` // refused (the default), ignored or leaked
-	Source string   `json:"source"` // where it differs from the kind's
-	Read   bool     `json:"read"`
+	kind.Source
+	Operator   string   `json:"operator"` // where the file holds several operators, with Module and Version
+	Module     string   `json:"module"`
+	Version    string   `json:"version"`
+	Kinds      []string `json:"kinds"` // kinds with the same rows; their plurals are regular
+	Group      string   `json:"group"`
+	Since      string   `json:"since"`  // the first of the operator's versions that has these API versions
+	EnforcedBy string   `json:"source"` // function and file
+	Read       bool     `json:"read"`
+	Nothing    string   `json:"nothing"` // why the operator refuses no update; then there are no rows
+	When       string   `json:"when"`    // CEL as in a row's: the rows apply when it is true
 }
 
 // defaultText is what most webhooks say.
 const defaultText = "field is immutable"
 
-// has reports whether a version of the operator has the row.
-func (r *rowSource) has(version string) bool {
+// has reports whether a version of the operator has a row.
+func has(version string, r *kind.Row) bool {
 	return reached(version, r.Since) && (r.Until == "" || compareVersions(version, r.Until) <= 0)
 }
 

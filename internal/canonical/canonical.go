@@ -4,6 +4,7 @@ package canonical
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -94,6 +95,31 @@ func Base64(v any) any {
 	if s, ok := v.(string); ok {
 		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
 			return base64.StdEncoding.EncodeToString(data)
+		}
+	}
+	return v
+}
+
+// Whole makes numbers without a fraction int64, as the API machinery decodes them. It changes objects and lists in place.
+func Whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = Whole(member)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = Whole(item)
+		}
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+	case int:
+		return int64(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
 		}
 	}
 	return v

@@ -1,15 +1,13 @@
 package crdfacts
 
 import (
-	"cmp"
 	"slices"
-
-	"k8s.io/kube-openapi/pkg/validation/spec"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	lockschema "github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/kind"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Verdict is what the rules of a CRD say about an update.
@@ -38,19 +36,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) (Verdict, error) {
 	if k.err != nil {
 		return v, k.err
 	}
-	for _, part := range []struct {
-		rules *ruled
-		into  *[]Finding
-	}{{k.compiled.locks, &v.Refused}, {k.compiled.open, &v.Unknown}} {
-		if part.rules == nil {
-			continue
-		}
-		is, _ := part.rules.tree.stored(newObj).(map[string]any)
-		was, _ := part.rules.tree.stored(oldObj).(map[string]any)
-		for _, found := range part.rules.validator.Check(is, was).Violations {
-			*part.into = append(*part.into, Finding{found, part.rules.bySchema[found.SchemaPath]})
-		}
-	}
+	v.Refused, v.Unknown = k.compiled.locks.find(newObj, oldObj), k.compiled.open.find(newObj, oldObj)
 	return v, nil
 }
 
@@ -59,53 +45,95 @@ type compiled struct{ locks, open *ruled }
 
 // ruled are rows, as one schema.
 type ruled struct {
-	tree      *field
+	fields    *kind.Field
 	validator *immutability.Validator
-	bySchema  map[string]*Row
+	rows      []*Row
 }
 
 func compile(k *Kind) (*compiled, error) {
-	var rows [2][]*Row
+	var locks, open []*Row
 	for i := range k.Rows {
-		kind := 0
-		if k.Rows[i].Unknown {
-			kind = 1
+		if row := &k.Rows[i]; row.Unknown {
+			open = append(open, row)
+		} else {
+			locks = append(locks, row)
 		}
-		rows[kind] = append(rows[kind], &k.Rows[i])
 	}
-	locks, err := newRuled(k, rows[0])
-	if err != nil {
-		return nil, err
+	var c compiled
+	var err error
+	if c.locks, err = newRuled(k, locks); err == nil {
+		c.open, err = newRuled(k, open)
 	}
-	open, err := newRuled(k, rows[1])
-	return &compiled{locks, open}, err
+	return &c, err
 }
 
 func newRuled(k *Kind, rows []*Row) (*ruled, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	r := &ruled{tree: &field{}, bySchema: map[string]*Row{}}
-	for path, f := range k.Fields {
-		r.tree.at(fieldpath.Parse(path)).Field = f
+	fields, err := kind.NewField(k.Fields)
+	if err != nil {
+		return nil, err
 	}
+	r := &ruled{fields: fields, rows: rows}
+	var marks []kind.Mark
 	for _, row := range rows {
 		path := fieldpath.Parse(row.Path)
 		if row.Unknown {
-			r.tree.hold(path)
+			hold(fields, path)
 		}
-		at := r.tree.at(path)
-		at.row = row
-		r.bySchema[schemaPath(path)] = row
+		fields.At(path)
+		marks = append(marks, kind.Mark{At: path, Keys: row.marks()})
 	}
-	var err error
-	r.validator, err = immutability.Compile(r.tree.schema())
+	for i, m := range marks {
+		if rows[i].locksKeys() && fields.At(m.At).IsLeaf() { // the keys of a map
+			fields.At(append(slices.Clip(m.At), fieldpath.EachValue))
+		}
+	}
+	r.validator, err = immutability.Compile(fields.Schema(marks...))
 	return r, err
 }
 
-// schemaPath returns the JSON pointer of a path in the schema of a tree.
-func schemaPath(path fieldpath.Path) string {
-	var at *lockschema.Path
+// hold marks the objects on the way to a row that is unknown, except those that are lists or maps: rules above it see what an
+// absent object loses.
+func hold(fields *kind.Field, path fieldpath.Path) {
+	for i := 1; i < len(path); i++ {
+		if path[i] != fieldpath.EachItem && path[i] != fieldpath.EachValue {
+			fields.At(path[:i]).Held = true
+		}
+	}
+}
+
+// find returns the changes of fields that have a row.
+func (r *ruled) find(newObj, oldObj map[string]any) []Finding {
+	if r == nil {
+		return nil
+	}
+	var all []Finding
+	for _, found := range r.validator.Check(r.fields.Stored(newObj, nil), r.fields.Stored(oldObj, nil)).Violations {
+		all = append(all, Finding{found, r.row(found.SchemaPath)})
+	}
+	return all
+}
+
+// row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the locks that
+// need them; the row is then the first of these.
+func (r *ruled) row(schemaPath string) *Row {
+	var below *Row
+	for _, row := range r.rows {
+		switch at := schemaPathOf(fieldpath.Parse(row.Path)); {
+		case at == schemaPath:
+			return row
+		case below == nil && strings.HasPrefix(at, schemaPath+"/"):
+			below = row
+		}
+	}
+	return below
+}
+
+// schemaPathOf returns the JSON pointer of a path in the schema of the fields.
+func schemaPathOf(path fieldpath.Path) string {
+	var at *schema.Path
 	for _, step := range path {
 		switch step {
 		case fieldpath.EachItem:
@@ -119,174 +147,23 @@ func schemaPath(path fieldpath.Path) string {
 	return at.Pointer()
 }
 
-// field is a node in the tree of the fields of a kind that rows or Kind.Fields name.
-type field struct {
-	Field
-	row        *Row
-	parent     bool // of a row that is unknown: an absent object counts as an empty one, since rules above it see what it loses
-	properties map[string]*field
-	items      *field
-	values     *field
+// locksKeys reports whether a row has a lock of the keys of a map or list.
+func (r *Row) locksKeys() bool {
+	return slices.ContainsFunc(r.Locks(), func(l immutability.Lock) bool { return schema.Lock(l).OnKeys() })
 }
 
-// at returns the node at the end of a path and makes those that are missing.
-func (f *field) at(path fieldpath.Path) *field {
-	for _, step := range path {
-		switch step {
-		case fieldpath.EachItem:
-			f.items = cmp.Or(f.items, &field{})
-			f = f.items
-		case fieldpath.EachValue:
-			f.values = cmp.Or(f.values, &field{})
-			f = f.values
-		default:
-			name := fieldpath.Name(step)
-			if f.properties == nil {
-				f.properties = map[string]*field{}
-			}
-			f.properties[name] = cmp.Or(f.properties[name], &field{})
-			f = f.properties[name]
-		}
-	}
-	return f
-}
-
-// hold marks the objects on the way to a row as parents, except those that are lists or maps.
-func (f *field) hold(path fieldpath.Path) {
-	for i := 1; i < len(path); i++ {
-		if path[i] != fieldpath.EachItem && path[i] != fieldpath.EachValue {
-			f.at(path[:i]).parent = true
-		}
-	}
-}
-
-// stored returns a copy of a value as the API server compares it: without null where the schema does not allow it, and with
-// defaults. What no field is known of loses its nulls.
-func (f *field) stored(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			if p := f.member(name); member != nil || p != nil && p.Nullable {
-				out[name] = p.stored(member)
-			}
-		}
-		if f == nil {
-			return out
-		}
-		for name, p := range f.properties {
-			_, has := out[name]
-			switch {
-			case has:
-			case p.Default != nil:
-				out[name] = p.stored(jsonvalue.Clone(*p.Default))
-			case p.parent:
-				out[name] = p.stored(map[string]any{})
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			if f == nil {
-				out[i] = (*field)(nil).stored(item)
-			} else {
-				out[i] = f.items.stored(item)
-			}
-		}
-		return out
-	}
-	return v
-}
-
-// member returns the node of a member of an object; nil for one of which nothing is known.
-func (f *field) member(name string) *field {
-	if f == nil {
-		return nil
-	}
-	if p := f.properties[name]; p != nil {
-		return p
-	}
-	return f.values
-}
-
-// schema returns the OpenAPI schema of the tree, with the locks of its rows.
-func (f *field) schema() *spec.Schema {
-	s := &spec.Schema{}
-	if f.Type != "" {
-		s.Type = []string{f.Type}
-	}
-	if f.row != nil {
-		f.row.mark(s)
-	}
-	switch {
-	case f.items != nil || f.Set || len(f.Keys) > 0:
-		item := &spec.Schema{}
-		if f.items != nil {
-			item = f.items.schema()
-		}
-		f.list(s, item)
-	case f.values != nil:
-		s.Type, s.AdditionalProperties = []string{"object"}, &spec.SchemaOrBool{Allows: true, Schema: f.values.schema()}
-	case f.properties != nil:
-		s.Type = []string{"object"}
-		s.AddExtension(lockschema.KeyPreserveUnknown, true)
-		for name, p := range f.properties {
-			s.SetProperty(name, *p.schema())
-		}
-	case f.row != nil && f.row.Lock != "" && f.row.Lock != string(immutability.LockImmutable) || f.row != nil && slices.ContainsFunc(f.row.Update, ofKeys):
-		s.Type, s.AdditionalProperties = []string{"object"}, &spec.SchemaOrBool{Allows: true, Schema: &spec.Schema{}}
-	}
-	return s
-}
-
-// ofKeys reports whether a word is about the keys of a map or list.
-func ofKeys(word string) bool {
-	return word == string(immutability.LockNoAddItem) || word == string(immutability.LockNoRemoveItem)
-}
-
-// list makes s the schema of a list with those items.
-func (f *field) list(s, item *spec.Schema) {
-	s.Type, s.Items = []string{"array"}, &spec.SchemaOrArray{Schema: item}
-	switch {
-	case len(f.Keys) > 0:
-		keys := make([]any, len(f.Keys))
-		item.Type = []string{"object"}
-		item.AddExtension(lockschema.KeyPreserveUnknown, true)
-		for i, key := range f.Keys {
-			keys[i] = key
-			property := item.Properties[key]
-			if len(property.Type) == 0 {
-				property.Type = []string{"string"} // a lock compares keys with their types, whatever the schema says
-			}
-			item.SetProperty(key, property)
-		}
-		s.AddExtension(lockschema.KeyListType, "map")
-		s.AddExtension(lockschema.KeyListMapKeys, keys)
-	case f.Set:
-		s.AddExtension(lockschema.KeyListType, "set")
-	}
-}
-
-// mark adds the locks of a row to a schema. An unknown row locks all, so that every change of the field is found.
-func (r *Row) mark(s *spec.Schema) {
-	switch {
-	case r.Unknown:
-		s.AddExtension(lockschema.KeyImmutable, true)
-	case r.Lock != "":
-		s.AddExtension("x-kubernetes-"+r.Lock, true)
-	default:
-		words := make([]any, len(r.Update))
-		for i, word := range r.Update {
-			words[i] = word
-		}
-		s.AddExtension(lockschema.KeyUpdate, words)
+// marks returns the locks of a row as extension keys of a schema. An unknown row locks all, so that every change of the field is found.
+func (r *Row) marks() map[string]any {
+	marks := kind.Marks(r.Lock, r.Update)
+	if r.Unknown {
+		marks = kind.Marks(string(immutability.LockImmutable), nil)
 	}
 	if r.Normalize != "" {
-		s.AddExtension(lockschema.KeyNormalize, r.Normalize)
+		marks[schema.KeyNormalize] = r.Normalize
 	}
 	modify := r.Unknown || r.Lock == string(immutability.LockImmutable) || slices.Contains(r.Update, string(immutability.LockNoModify))
 	if modify && !r.Ordered {
-		s.AddExtension(lockschema.KeyMapListOrder, lockschema.OrderIgnored)
+		marks[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
+	return marks
 }

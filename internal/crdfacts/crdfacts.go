@@ -28,6 +28,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
@@ -42,13 +43,13 @@ type Project struct {
 
 // Kind is what is known of a kind of custom resources in some versions of its API.
 type Kind struct {
-	Group    string           `json:"group"`
-	Kind     string           `json:"kind"`
-	Plural   string           `json:"plural"`
-	Cluster  bool             `json:"cluster,omitempty"` // its objects have no namespace
-	Versions []string         `json:"versions"`          // of the API, as the CRD lists them
-	Rows     []Row            `json:"rows,omitempty"`
-	Fields   map[string]Field `json:"fields,omitempty"` // by path: what a comparison needs to know at, above and below the rows
+	Group    string                    `json:"group"`
+	Kind     string                    `json:"kind"`
+	Plural   string                    `json:"plural"`
+	Cluster  bool                      `json:"cluster,omitempty"` // its objects have no namespace
+	Versions []string                  `json:"versions"`          // of the API, as the CRD lists them
+	Rows     []Row                     `json:"rows,omitempty"`
+	Fields   map[string]kind.FieldData `json:"fields,omitempty"` // by path: what a comparison needs to know at, above and below the rows
 
 	Project *Project `json:"-"`
 
@@ -78,17 +79,6 @@ func (r *Row) Locks() []immutability.Lock {
 		locks = append(locks, immutability.Lock(word))
 	}
 	return locks
-}
-
-// Field is what the API server does with a field before it compares.
-type Field struct {
-	Default  *any     `json:"default,omitempty"`
-	Type     string   `json:"type,omitempty"` // of a field whose zero value counts as absent
-	Nullable bool     `json:"nullable,omitempty"`
-	Keys     []string `json:"keys,omitempty"` // of a list-type map
-	Set      bool     `json:"set,omitempty"`  // list-type set
-	// Password says that the values are not shown.
-	Password bool `json:"password,omitempty"`
 }
 
 // Password reports whether the value at a path is not shown.

@@ -95,6 +95,8 @@ func TestCheck(t *testing.T) {
 		{"a zero value that counts as absent", `{paused: false}`, `{}`, "", ""},
 		{"a value that becomes the zero value", `{paused: true}`, `{paused: false}`, "spec.paused", ""},
 		{"null in a locked value", `{parts: [{id: a}]}`, `{parts: [{id: a, note: null}]}`, "", ""},
+		{"an object for the list around a lock", `{doors: [{name: a, port: 1}]}`, `{doors: {a: 1}}`, "spec.doors", ""},
+		{"a text for the object around a field of which a rule decides", `{backup: {size: 1}}`, `{backup: x}`, "", "spec.backup"},
 		{"a field of which a rule decides", `{backup: {size: 1}}`, `{backup: {size: 2}}`, "", "spec.backup.size"},
 		{"the object around it", `{backup: {size: 2}}`, `{}`, "", "spec.backup.size"},
 		{"the object around it, with the default", `{backup: {size: 1}}`, `{}`, "", ""},

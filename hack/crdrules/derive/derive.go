@@ -16,6 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -218,8 +219,8 @@ func boolOf(b bool) int {
 }
 
 // fields returns what the API server does with the fields at, above and below the rows.
-func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
-	fields := map[string]crdfacts.Field{}
+func (d *deriver) fields(rows []crdfacts.Row) map[string]kind.FieldData {
+	fields := map[string]kind.FieldData{}
 	for _, l := range d.tree.All {
 		path := pathOf(l)
 		if len(path) == 0 || !slices.ContainsFunc(rows, func(r crdfacts.Row) bool {
@@ -228,7 +229,7 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
 		}) {
 			continue
 		}
-		f := crdfacts.Field{Nullable: l.Schema.Nullable, Password: schema.IsPassword(l.Schema)}
+		f := kind.FieldData{Nullable: l.Schema.Nullable, Password: schema.IsPassword(l.Schema)}
 		if row := d.rows[path.String()]; row != nil && row.Normalize == schema.NormalizeZero && len(l.Schema.Type) == 1 {
 			f.Type = l.Schema.Type[0]
 		}

@@ -1,0 +1,357 @@
+package kind
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Rules are the rows of a kind, compiled. A nil Rules refuses nothing.
+type Rules struct {
+	fields     *Field
+	checks     []*check
+	conditions []*condition // each text once: the rows of a kind share most of them
+}
+
+// Compile compiles the rows of a kind whose fields are known. The error names the row.
+func Compile(fields *Field, rows []Row) (*Rules, error) {
+	r := &Rules{fields: fields}
+	for i := range rows {
+		for _, path := range rows[i].Paths() {
+			c, err := r.compile(&rows[i], path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			r.checks = append(r.checks, c)
+		}
+	}
+	return r, nil
+}
+
+// check is a row for one of its fields, compiled. It is broken by a word, by a rule in CEL, by a function in Go, by an
+// annotation, or by a path that is not allowed.
+type check struct {
+	*Row
+	path       string
+	steps      fieldpath.Path
+	when, rule int                     // the numbers of its conditions, or none
+	validator  *immutability.Validator // of a word
+}
+
+// none is the number of no condition.
+const none = -1
+
+func (r *Rules) compile(row *Row, path string) (*check, error) {
+	c := &check{Row: row, path: path, steps: fieldpath.Parse(path), when: none, rule: none}
+	if len(row.Locks()) == 0 {
+		return nil, errors.New("the row has no lock")
+	}
+	var err error
+	if c.when, err = r.condition(row.When); err != nil {
+		return nil, err
+	}
+	if c.rule, err = r.condition(row.Rule); err != nil {
+		return nil, err
+	}
+	if row.Annotation != "" {
+		return c, nil
+	}
+	if c.rule != none || row.Check != "" || len(row.Allow) > 0 {
+		return c, nil
+	}
+	for _, lock := range row.Locks() {
+		if err := schema.CheckLocks([]schema.Lock{schema.Lock(lock)}); err != nil {
+			return nil, err
+		}
+	}
+	marks := Marks(row.Lock, row.Update)
+	if row.Lock == string(immutability.LockImmutable) && !row.Ordered {
+		marks[schema.KeyMapListOrder] = schema.OrderIgnored
+	}
+	c.validator, err = immutability.Compile(r.fields.Schema(Mark{c.steps, marks}))
+	return c, err
+}
+
+// condition returns the number of a condition, and compiles it unless it is known. "" has none.
+func (r *Rules) condition(text string) (int, error) {
+	if text == "" {
+		return none, nil
+	}
+	if i := slices.IndexFunc(r.conditions, func(c *condition) bool { return c.text == text }); i >= 0 {
+		return i, nil
+	}
+	c, err := newCondition(text)
+	if err != nil {
+		return none, err
+	}
+	r.conditions = append(r.conditions, c)
+	return len(r.conditions) - 1, nil
+}
+
+// Finding is what one row says about an update.
+type Finding struct {
+	Row     *Row
+	Locked  string // the path of the row
+	Path    string // the path of the object
+	Message string // what the row says
+	Broken  immutability.Violation
+	// Open is why it is not certain that the row refuses the update; "" where it is. Err is set for a rule that has no value.
+	Open string
+	Err  error
+}
+
+// Named evaluates the function of a name in Go, which Row.Check and Row.Unless call; value is what {value} in the row's text
+// stands for.
+type Named func(name string) (value string, holds bool)
+
+// Find returns what the rows say about an update of two objects as the server or the operator stores them, in the order of
+// the rows.
+func (r *Rules) Find(newObj, oldObj map[string]any, named Named) []Finding {
+	if r == nil {
+		return nil
+	}
+	u := &update{Rules: r, newObj: newObj, oldObj: oldObj, named: named, results: make([]result, len(r.conditions))}
+	var found []Finding
+	for _, c := range r.checks {
+		found = append(found, u.run(c)...)
+	}
+	return found
+}
+
+// update is one update that the rows judge.
+type update struct {
+	*Rules
+	newObj, oldObj map[string]any
+	named          Named
+	results        []result // of the conditions
+}
+
+// result is the value of a condition.
+type result struct {
+	evaluated, holds bool
+	err              error
+}
+
+// holds evaluates a condition once. No condition holds always.
+func (u *update) holds(i int) (bool, error) {
+	if i == none {
+		return true, nil
+	}
+	r := &u.results[i]
+	if !r.evaluated {
+		r.evaluated = true
+		r.holds, r.err = u.conditions[i].holds(u.newObj, u.oldObj)
+	}
+	return r.holds, r.err
+}
+
+// run returns what a row says about the update.
+func (u *update) run(c *check) []Finding {
+	applies, err := u.applies(c)
+	switch {
+	case err != nil:
+		found := u.at(c)
+		found.Open = "a condition could not be evaluated: " + err.Error()
+		return []Finding{found}
+	case !applies:
+		return nil
+	case c.Annotation != "":
+		return u.annotations(c)
+	case c.Check != "":
+		value, broken := u.named(c.Check)
+		if !broken {
+			return nil
+		}
+		found := u.at(c)
+		found.Message = strings.ReplaceAll(found.Message, "{value}", value)
+		return []Finding{found}
+	case c.rule != none:
+		holds, err := u.holds(c.rule)
+		if holds {
+			return nil
+		}
+		found := u.at(c)
+		found.Err = err
+		return []Finding{found}
+	case len(c.Allow) > 0:
+		return u.outside(c)
+	}
+	return u.words(c)
+}
+
+// applies reports whether a row is about the update.
+func (u *update) applies(c *check) (bool, error) {
+	if len(c.Row.Named) > 0 {
+		name, _ := jsonvalue.Get(u.newObj, "metadata", "name")
+		if text, _ := name.(string); !slices.Contains(c.Row.Named, text) {
+			return false, nil
+		}
+	}
+	if holds, err := u.holds(c.when); !holds || err != nil {
+		return false, err
+	}
+	if c.Unless == "" {
+		return true, nil
+	}
+	_, holds := u.named(c.Unless)
+	return !holds, nil
+}
+
+// finding returns the finding of a row at a path.
+func (u *update) finding(c *check, path string, broken immutability.Violation) Finding {
+	return Finding{Row: c.Row, Locked: c.path, Path: path, Message: c.Says, Broken: broken, Open: c.Unknown}
+}
+
+// at makes the finding of a rule, with the values of the row's field.
+func (u *update) at(c *check) Finding {
+	v := immutability.Violation{Lock: LockRule}
+	v.New, v.HasNew = c.steps.In(u.newObj)
+	v.Old, v.HasOld = c.steps.In(u.oldObj)
+	return u.finding(c, c.path, v)
+}
+
+// words returns what breaks the word of a row.
+func (u *update) words(c *check) []Finding {
+	newObj, oldObj := u.newObj, u.oldObj
+	for _, path := range c.Except {
+		except := fieldpath.Parse(path)
+		newObj, _ = except.Without(newObj).(map[string]any)
+		oldObj, _ = except.Without(oldObj).(map[string]any)
+	}
+	var all []Finding
+	for _, v := range c.validator.Check(newObj, oldObj).Violations {
+		if !c.Each || len(v.Differences) == 0 {
+			all = append(all, u.word(c, v))
+			continue
+		}
+		for _, d := range v.Differences {
+			one := v
+			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld, d.HasNew, nil
+			all = append(all, u.word(c, one))
+		}
+	}
+	return all
+}
+
+// word is the finding of a word. It is open where the values differ only in what may count as absent.
+func (u *update) word(c *check, v immutability.Violation) Finding {
+	found := u.finding(c, v.Path.String(), v)
+	if !v.HasKey {
+		found.Open = cmp.Or(found.Open, u.open(found.Path, &v))
+	}
+	return found
+}
+
+// open returns why it is not certain that a change of a value is one.
+func (u *update) open(path string, v *immutability.Violation) string {
+	if !u.fields.leavesOpen(fieldpath.Parse(path), v.New, v.Old) {
+		return ""
+	}
+	return "one of the two leaves out what the other one sets to an empty value or to false, and it depends on the operator's types whether these are equal"
+}
+
+// outside returns the changes that a row does not allow.
+func (u *update) outside(c *check) []Finding {
+	newVal, _ := c.steps.In(u.newObj)
+	oldVal, _ := c.steps.In(u.oldObj)
+	if jsonvalue.Equal(newVal, oldVal) {
+		return nil
+	}
+	var all []Finding
+	for _, path := range changes(newVal, oldVal, c.steps) {
+		if allows(c.Allow, path) {
+			continue
+		}
+		v := immutability.Violation{Lock: immutability.LockImmutable}
+		for _, name := range path {
+			v.Path = v.Path.Child(fieldpath.Name(name))
+		}
+		v.New, v.HasNew = path.In(u.newObj)
+		v.Old, v.HasOld = path.In(u.oldObj)
+		all = append(all, u.word(c, v))
+	}
+	return all
+}
+
+// changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set, changed
+// or removed. A list is one value.
+func changes(newVal, oldVal any, path fieldpath.Path) []fieldpath.Path {
+	newObj, isObj := newVal.(map[string]any)
+	if !isObj {
+		return []fieldpath.Path{path}
+	}
+	oldObj, _ := oldVal.(map[string]any)
+	var all []fieldpath.Path
+	for name, member := range newObj {
+		if was, had := oldObj[name]; !had || !jsonvalue.Equal(member, was) {
+			all = append(all, changes(member, was, append(slices.Clip(path), name))...)
+		}
+	}
+	for name := range oldObj {
+		if _, kept := newObj[name]; !kept {
+			all = append(all, append(slices.Clip(path), name))
+		}
+	}
+	return all
+}
+
+// allows reports whether a path is one of a list in which "a.*" is what is below a.
+func allows(list []string, path fieldpath.Path) bool {
+	return slices.ContainsFunc(list, func(allowed string) bool {
+		parent, below := strings.CutSuffix(allowed, ".*")
+		steps := fieldpath.Parse(parent)
+		return path.Within(steps) && below == (len(path) > len(steps))
+	})
+}
+
+// annotations compares the annotations that a row locks.
+func (u *update) annotations(c *check) []Finding {
+	newMap, oldMap := annotationsOf(u.newObj), annotationsOf(u.oldObj)
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(newMap)), maps.Keys(oldMap))
+	slices.Sort(keys)
+	prefix, many := strings.CutSuffix(c.Annotation, "*")
+	var all []Finding
+	for _, key := range slices.Compact(keys) {
+		if key != prefix && !(many && strings.HasPrefix(key, prefix)) {
+			continue
+		}
+		v := immutability.Violation{Lock: immutability.LockImmutable, Path: annotations.Key(key)}
+		v.New, v.HasNew = newMap[key]
+		v.Old, v.HasOld = oldMap[key]
+		if !c.breaks(&v) {
+			continue
+		}
+		change := "remove or update"
+		if !v.HasOld {
+			change = "add"
+		}
+		found := u.finding(c, v.Path.String(), v)
+		found.Message = strings.ReplaceAll(found.Message, "{change}", change)
+		all = append(all, found)
+	}
+	return all
+}
+
+func annotationsOf(obj map[string]any) map[string]any {
+	value, _ := jsonvalue.Get(obj, "metadata", "annotations")
+	members, _ := value.(map[string]any)
+	return members
+}
+
+// breaks reports whether the values of an annotation differ: without Presence, only as texts, and an absent one is an empty one.
+func (r *Row) breaks(v *immutability.Violation) bool {
+	if r.Presence {
+		return v.HasNew != v.HasOld || !jsonvalue.Equal(v.New, v.Old)
+	}
+	newText, _ := v.New.(string)
+	oldText, _ := v.Old.(string)
+	return newText != oldText
+}

@@ -1,0 +1,180 @@
+package kind
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+)
+
+// machine is a kind with a field of each sort and a row of each form.
+const machine = `
+fields:
+  spec: {normalize: zero}
+  spec.mode: {default: fast}
+  spec.size: {type: quantity}
+  spec.zone: {normalize: none}
+  spec.host: {defaultFrom: metadata.name}
+  spec.token: {default: made, once: true}
+  spec.note: {nullable: true}
+  spec.disks: {keys: [name]}
+  spec.tags: {set: true}
+  spec.free: {normalize: unknown}
+rows:
+- {field: spec.mode, lock: immutable, says: mode stays}
+- {fields: [spec.size, spec.zone], update: [NoModify]}
+- {field: "spec.disks[*].path", lock: immutable}
+- {field: spec.tags, lock: immutable}
+- {field: spec.free, lock: immutable}
+- {field: spec.replicas, rule: "self.spec.replicas >= oldSelf.spec.replicas"}
+- {field: spec.image, lock: immutable, when: oldSelf.spec.frozen}
+- {field: spec.plan, check: cheaper, says: "not {value}", unless: trial}
+- {field: spec.boot, allow: [spec.boot.order, "spec.boot.extra.*"]}
+- {annotation: "example.com/*", says: "may not {change}"}
+- {field: spec.pool, lock: immutable, except: [spec.pool.size], each: true}
+- {field: spec.admin, lock: immutable, named: [root], unknown: the cluster knows}
+`
+
+func machineOf(t *testing.T) (*Field, *Rules) {
+	t.Helper()
+	var source Source
+	if err := yaml.UnmarshalStrict([]byte(machine), &source); err != nil {
+		t.Fatal(err)
+	}
+	fields, err := NewField(source.Fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := Compile(fields, source.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields, rules
+}
+
+func objectOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var obj map[string]any
+	if err := yaml.Unmarshal([]byte(text), &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// TestStored: an object as it is compared.
+func TestStored(t *testing.T) {
+	fields, _ := machineOf(t)
+	for _, row := range []struct{ reason, obj, before, want string }{
+		{"defaults, one of another field", "{metadata: {name: a}, spec: {x: 1}}", "{}", `{"metadata":{"name":"a"},"spec":{"host":"a","mode":"fast","token":"made","x":1}}`},
+		{"a default of the creation does not come back", "{spec: {x: 1}}", "{spec: {token: t}}", `{"spec":{"mode":"fast","x":1}}`},
+		{"amounts have one form", "{spec: {size: 1Ki, mode: m, token: t}}", "{}", `{"spec":{"mode":"m","size":"1024","token":"t"}}`},
+		{"zero values are absent, but where they are not or nobody knows", "{spec: {mode: m, token: t, x: 0, zone: '', free: '', note: null, y: null}}", "{}", `{"spec":{"free":"","mode":"m","note":null,"token":"t","zone":""}}`},
+	} {
+		obj := objectOf(t, row.obj)
+		before := fmt.Sprint(obj)
+		got, err := json.Marshal(fields.Stored(obj, objectOf(t, row.before)))
+		if err != nil || string(got) != row.want {
+			t.Errorf("%s: %s %v, want %s", row.reason, got, err, row.want)
+		}
+		if fmt.Sprint(obj) != before {
+			t.Errorf("%s: the object has changed", row.reason)
+		}
+	}
+}
+
+// TestFind: what the rows say about an update.
+func TestFind(t *testing.T) {
+	_, rules := machineOf(t)
+	named := func(name string) (string, bool) { return "this plan", name == "cheaper" }
+	trial := func(name string) (string, bool) { return "", true }
+	for _, row := range []struct {
+		reason, old, new string
+		named            Named
+		want             string
+	}{
+		{"a word", "{spec: {mode: a}}", "{spec: {mode: b}}", trial, "spec.mode: mode stays"},
+		{"two fields of a row", "{spec: {size: '1', zone: a}}", "{spec: {size: '2', zone: b}}", trial, "spec.size: ; spec.zone: "},
+		{"items correlate by key", "{spec: {disks: [{name: a, path: x}, {name: b, path: y}]}}", "{spec: {disks: [{name: b, path: z}, {name: a, path: x}]}}", trial, "spec.disks[0].path: "},
+		{"a set in another order", "{spec: {tags: [a, b]}}", "{spec: {tags: [b, a]}}", trial, ""},
+		{"a zero value that may count as absent", "{spec: {free: ''}}", "{spec: {}}", trial, "spec.free: (open)"},
+		{"a rule", "{spec: {replicas: 2}}", "{spec: {replicas: 1}}", trial, "spec.replicas: "},
+		{"a rule without a value", "{spec: {replicas: 2}}", "{spec: {replicas: x}}", trial, "spec.replicas: (no value)"},
+		{"a condition that holds", "{spec: {image: a, frozen: true}}", "{spec: {image: b}}", trial, "spec.image: "},
+		{"a condition that does not", "{spec: {image: a, frozen: false}}", "{spec: {image: b}}", trial, ""},
+		{"a condition without a value", "{spec: {image: a, frozen: x}}", "{spec: {image: b}}", trial, "spec.image: (open)"},
+		{"a function", "{spec: {}}", "{spec: {}}", named, "spec.plan: not this plan"},
+		{"all but what is allowed", "{spec: {boot: {order: 1, extra: {a: 1}, from: net}}}", "{spec: {boot: {order: 2, extra: {a: 2}, from: disk}}}", trial, "spec.boot.from: "},
+		{"annotations", "{metadata: {annotations: {example.com/a: x, example.com/b: '', c: d}}}", "{metadata: {annotations: {example.com/e: f}}}", trial,
+			"metadata.annotations[example.com/a]: may not remove or update; metadata.annotations[example.com/e]: may not add"},
+		{"each difference at its path, but for an exception", "{spec: {pool: {size: 1, a: 1, b: 1}}}", "{spec: {pool: {size: 2, a: 2, b: 2}}}", trial, "spec.pool.a: ; spec.pool.b: "},
+		{"an object of the name", "{metadata: {name: root}, spec: {admin: a}}", "{metadata: {name: root}, spec: {admin: b}}", trial, "spec.admin: (open)"},
+		{"an object of another name", "{metadata: {name: user}, spec: {admin: a}}", "{metadata: {name: user}, spec: {admin: b}}", trial, ""},
+	} {
+		defaults := "{spec: {frozen: false, replicas: 1}}"
+		newObj, oldObj := merge(objectOf(t, defaults), objectOf(t, row.new)), merge(objectOf(t, defaults), objectOf(t, row.old))
+		var got []string
+		for _, found := range rules.Find(newObj, oldObj, row.named) {
+			text := found.Path + ": " + found.Message
+			if found.Open != "" {
+				text += "(open)"
+			}
+			if found.Err != nil {
+				text += "(no value)"
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, "; ") != row.want {
+			t.Errorf("%s: %q, want %q", row.reason, strings.Join(got, "; "), row.want)
+		}
+	}
+}
+
+// merge returns the members of an object over those of another one.
+func merge(under, over map[string]any) map[string]any {
+	for name, value := range over {
+		below, both := under[name].(map[string]any)
+		if above, isObject := value.(map[string]any); both && isObject {
+			value = merge(below, above)
+		}
+		under[name] = value
+	}
+	return under
+}
+
+// TestSchema: a lock below a locked list does not hide what is known of the items.
+func TestSchema(t *testing.T) {
+	fields, err := NewField(map[string]FieldData{"list": {Keys: []string{"name"}}, "list[*].tags": {Set: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := Marks("immutable", nil)
+	s := fields.Schema(Mark{fieldpath.Parse("list"), lock}, Mark{fieldpath.Parse("list[*].path"), lock})
+	tags := s.Properties["list"].Items.Schema.Properties["tags"]
+	if tags.Extensions["x-kubernetes-list-type"] != "set" {
+		t.Errorf("the schema of the tags is %v", tags)
+	}
+}
+
+// TestMistakes: rows and fields that cannot be used.
+func TestMistakes(t *testing.T) {
+	for name, fields := range map[string]map[string]FieldData{
+		"a type":    {"a": {Type: "amount"}},
+		"normalize": {"a": {Normalize: "null"}},
+	} {
+		if _, err := NewField(fields); err == nil {
+			t.Errorf("%s that nobody knows is no error", name)
+		}
+	}
+	for name, row := range map[string]Row{
+		"no lock": {Field: "a"}, "a lock that nobody knows": {Field: "a", Lock: "frozen"}, "a rule that is not CEL": {Field: "a", Rule: "self."},
+		"a condition that is not CEL": {Field: "a", Lock: "immutable", When: "&&"}, "keys of a text": {Field: "a", Lock: "addition-only"},
+	} {
+		if _, err := Compile(&Field{}, []Row{row}); err == nil {
+			t.Errorf("%s is no error", name)
+		}
+	}
+}
