@@ -222,6 +222,92 @@ func TestGoneUnits(t *testing.T) {
 	}
 }
 
+// TestReinstalledReleases: Flux uninstalls a release first if its name, its namespaces or the name of its chart change. No object is
+// updated, and all of OLD go with their cost, but for those that Helm keeps.
+func TestReinstalledReleases(t *testing.T) {
+	release := func(options string) string {
+		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: shop}\n" +
+			"spec: {interval: 1m, " + options + "chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: flux-system}}}}\n"
+	}
+	chart := func(name string) string { return "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n" }
+	objects := func(annotations string) string {
+		return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data" + annotations + "}\n" +
+			"spec: {accessModes: [ReadWriteOnce], storageClassName: {{ .Values.class }}, resources: {requests: {storage: 1Gi}}}\n"
+	}
+	const deleted = "Flux uninstalls the release first, since its "
+	for _, row := range []struct {
+		name, options, chart, annotations string
+		status                            int
+		want                              string
+	}{
+		{"values", "", "shop", "", exitRefused, "spec.storageClassName"},
+		{"the name of the release", "releaseName: other, ", "shop", "", exitClean, deleted + "name changes"},
+		{"the target namespace", "targetNamespace: other, releaseName: shop, ", "shop", "", exitClean, deleted + "target namespace changes"},
+		{"the storage namespace", "storageNamespace: other, ", "shop", "", exitClean, deleted + "storage namespace changes"},
+		{"the name of the chart", "", "other", "", exitClean, deleted + "chart has another name"},
+		{"the name of the chart, in place", "upgrade: {chartNameChangeStrategy: InPlaceUpdate}, ", "other", "", exitRefused, "spec.storageClassName"},
+		{"an object that Helm keeps", "storageNamespace: other, ", "shop", ", annotations: {helm.sh/resource-policy: keep}", exitRefused, "spec.storageClassName"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := writeFiles(t, map[string]string{
+				"old/unit.yaml": release("values: {class: fast}, "), "old/chart/Chart.yaml": chart("shop"), "old/chart/templates/claim.yaml": objects(row.annotations),
+				"new/unit.yaml": release("values: {class: slow}, " + row.options), "new/chart/Chart.yaml": chart(row.chart), "new/chart/templates/claim.yaml": objects(row.annotations),
+			})
+			c := runCommand("", "check", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+			if c.status != row.status || !strings.Contains(c.out, row.want) {
+				t.Errorf("status %d, want %d with %q:\n%s%s", c.status, row.status, row.want, c.out, c.err)
+			}
+		})
+	}
+}
+
+// TestSyncedByArgoCD: of two manifests of one object in an Application the last one counts, and fields that it ignores stay as they are if
+// its syncs respect that.
+func TestSyncedByArgoCD(t *testing.T) {
+	deployment := func(label string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: " + label + "}}\n" +
+			"  template: {metadata: {labels: {app: " + label + "}}, spec: {containers: [{name: web, image: web}]}}\n"
+	}
+	application := func(options string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, " + options + "}\n"
+	}
+	ignore := func(fields string) string {
+		return application("syncPolicy: {syncOptions: [RespectIgnoreDifferences=true]}, ignoreDifferences: [{" + fields + "}]")
+	}
+	second := map[string]string{"new/shop/b.yaml": deployment("shop")}
+	changed := map[string]string{"new/shop/a.yaml": deployment("shop")}
+	for _, row := range []struct {
+		name, unit string
+		files      map[string]string
+		status     int
+		want       string
+	}{
+		{"a second manifest", application(""), second, exitRefused, "spec.selector"},
+		{"a second manifest before the first one", application(""), map[string]string{"new/shop/0.yaml": deployment("shop")}, exitClean, "no refused change"},
+		{"no option", application("ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/selector]}]"), changed, exitRefused, "spec.selector"},
+		{"the field", ignore("group: apps, kind: Deployment, jsonPointers: [/spec/selector]"), changed, exitClean, "✓"},
+		{"an expression", ignore("group: '*', kind: Deploy*, jqPathExpressions: [.spec.selector.matchLabels]"), changed, exitClean, "✓"},
+		{"an expression that selects", ignore("group: apps, kind: Deployment, jqPathExpressions: ['.spec | .selector']"), changed, exitClean, "?"},
+		{"a manager", ignore("group: apps, kind: Deployment, managedFieldsManagers: [other]"), changed, exitClean, "?"},
+		{"another field", ignore("group: apps, kind: Deployment, jsonPointers: [/spec/replicas]"), changed, exitRefused, "spec.selector"},
+		{"another kind", ignore("group: apps, kind: StatefulSet, jsonPointers: [/spec/selector]"), changed, exitRefused, "spec.selector"},
+		{"another name", ignore("group: apps, kind: Deployment, name: other, jsonPointers: [/spec/selector]"), changed, exitRefused, "spec.selector"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			files := map[string]string{"old/unit.yaml": row.unit, "new/unit.yaml": row.unit, "old/shop/a.yaml": deployment("web"), "new/shop/a.yaml": deployment("web")}
+			for name, text := range row.files {
+				files[name] = text
+			}
+			dir := writeFiles(t, files)
+			c := runCommand("", "check", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+			if c.status != row.status || !strings.Contains(c.out, row.want) {
+				t.Errorf("status %d, want %d with %q:\n%s%s", c.status, row.status, row.want, c.out, c.err)
+			}
+		})
+	}
+}
+
 // TestWaysOutOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands of
 // ways out name it, too; kinds without namespaces are left alone.
 func TestWaysOutOfUnits(t *testing.T) {

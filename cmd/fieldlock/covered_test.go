@@ -51,19 +51,14 @@ func TestRecord(t *testing.T) {
 		change   []string // of files
 		complete bool
 	}{
-		{"a file beside a remote base", failing(""), []string{"prod/web.yaml", web}, false},
+		{"a remote base", failing(""), []string{"prod/kustomization.yaml", strings.Replace(remote, "v1", "v2", 1)}, false},
 		{"a transformer", failing("transformers: [t.yaml]\n", "prod/t.yaml", transformer), []string{"prod/t.yaml", strings.Replace(transformer, "a-", "b-", 1)}, false},
 		{"a component", failing("components: [../part]\n", "part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: a-\n"),
 			[]string{"part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: b-\n"}, false},
-		{"a base", map[string]string{"prod/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', ../base]\n", "base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment},
-			[]string{"base/web.yaml", web}, false},
 		{"a patch", failing("patches: [{path: p.yaml}]\n", "prod/p.yaml", patch), []string{"prod/p.yaml", strings.Replace(patch, "2", "3", 1)}, false},
 		{"a file of a generator", failing("configMapGenerator: [{name: c, files: [c.txt]}]\n", "prod/c.txt", "a\n"), []string{"prod/c.txt", "b\n"}, false},
 		{"values of a chart elsewhere", failing("helmCharts: [{name: shop, repo: 'https://charts.example.com', version: 1.0.0, valuesFile: v.yaml}]\n", "prod/v.yaml", "a: 1\n"),
 			[]string{"prod/v.yaml", "a: 2\n"}, false},
-		{"a base beside a secret that git does not hold", map[string]string{
-			"prod/kustomization.yaml": "secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n",
-			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
 		{"a base beside a missing patch", map[string]string{
 			"prod/kustomization.yaml": "patches: [{path: missing.yaml}]\nresources: [../base]\n",
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
@@ -81,6 +76,10 @@ func TestRecord(t *testing.T) {
 			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: ConfigMap, name: values}]"),
 			"v.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: default}\ndata: {values.yaml: 'class: fast'}\n"},
 			[]string{"v.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: default}\ndata: {values.yaml: 'class: slow'}\n"}, false},
+		{"values of a HelmRelease that kustomize generates", map[string]string{
+			"apps/kustomization.yaml": "resources: [r.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: values, namespace: default, files: [values.yaml]}]\n",
+			"apps/values.yaml":        "class: fast\n", "apps/r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: ConfigMap, name: values}]")},
+			[]string{"apps/values.yaml", "class: slow\n"}, false},
 		{"the tag of an OCIRepository", map[string]string{"r.yaml": release("chartRef: {kind: OCIRepository, name: shop}"), "s.yaml": source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}")},
 			[]string{"s.yaml", source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 2.0.0}")}, false},
 		{"the URL of a HelmRepository", map[string]string{"r.yaml": release(chartOf("HelmRepository")), "s.yaml": source("HelmRepository", "url: 'https://a.example.com'")},
@@ -99,6 +98,14 @@ func TestRecord(t *testing.T) {
 		{"an image beside a remote base", with(failing(""), "other/web.yaml", deployment), []string{"other/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
 		{"how often a source is read", map[string]string{"r.yaml": release("chartRef: {kind: OCIRepository, name: shop}"), "s.yaml": source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}")},
 			[]string{"s.yaml", strings.Replace(source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}"), "1h", "2h", 1)}, true},
+		{"how often a HelmRelease is reconciled", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
+			[]string{"r.yaml", strings.Replace(release(chartOf("HelmRepository")), "1h", "2h", 1)}, true},
+		{"a new HelmRelease of a chart elsewhere", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
+			[]string{"s.yaml", strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace", "name: other, namespace", 1)}, true},
+		{"a new HelmRelease that takes the place of another", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
+			[]string{"r.yaml", strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace", "name: other, namespace", 1)}, false},
+		{"a new kustomization with a remote base", map[string]string{"a.yaml": claim("data", "fast")}, []string{"prod/kustomization.yaml", "resources: ['https://github.com/a/b//c?ref=v1']\n"}, true},
+		{"an image in a kustomization with a remote base", failing(""), []string{"prod/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
 		{"a HelmRelease of a chart elsewhere that moves", map[string]string{"r.yaml": release(chartOf("HelmRepository"))}, []string{"r.yaml", "", "moved/r.yaml", release(chartOf("HelmRepository"))}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })
@@ -121,6 +128,53 @@ func wantComplete(t *testing.T, old map[string]string, changes []string, complet
 	}
 	if got.status != status || len(r.Violations) > 0 || len(r.Errors) > 0 || strings.Contains(got.out, `"complete": true`) != complete {
 		t.Errorf("status %d, want %d; %s%s", got.status, status, got.out, got.err)
+	}
+}
+
+// TestRenderedInPart: a unit that lacks a remote base, a file of a generator or a dependency is rendered without it, and what it prints is
+// checked. Where the tool would not succeed, the refusals of what the unit reads are unknown and name the unit.
+func TestRenderedInPart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	web := strings.ReplaceAll(deployment, "app: web", "app: shop")
+	const remote = "resources: ['https://github.com/a/b//c?ref=v1', web.yaml]\n"
+	overlay := func(text string) map[string]string {
+		return map[string]string{"prod/kustomization.yaml": text, "base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}
+	}
+	flux := strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "./apps", "./prod", 1)
+	chart := map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.com'}]\n",
+		"shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}")}
+	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
+	for _, c := range []struct {
+		name     string
+		old      map[string]string
+		change   []string
+		status   int
+		want     string
+		complete bool
+	}{
+		{"a remote base", map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, []string{"prod/web.yaml", web}, exitRefused, refused, true},
+		{"a remote base and another one", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"a secret that git does not hold", overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"a chart elsewhere", overlay("helmCharts: [{name: db, repo: 'https://charts.example.com', version: 1.0.0}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"below a Flux Kustomization", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, "clusters/home/apps.yaml", flux), []string{"prod/web.yaml", web}, exitRefused, refused, true},
+		{"a dependency", chart, []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", false},
+		{"a label of all, which the missing part has too", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\n"),
+			[]string{"prod/kustomization.yaml", "commonLabels: {a: b}\nresources: ['https://github.com/a/b//c?ref=v1', ../base]\n"}, exitRefused, refused, false},
+		{"a patch of the missing part", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\npatches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: remote}, spec: {replicas: 2}}'}]\n"),
+			[]string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
+		{"an overlay that cannot be read", overlay("resources: [../base\n"), []string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
+		{"an overlay with an unknown field", overlay("resources: [../base]\nfoo: bar\n"), []string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, with(c.old, c.change...))
+			got := runCommand("", "check", "--git", "HEAD", "-o", "json")
+			if got.status != c.status || !strings.Contains(got.out, c.want) || strings.Contains(got.out, `"complete": true`) != c.complete {
+				t.Errorf("status %d, want %d with %q, complete %t\n%s%s", got.status, c.status, c.want, c.complete, got.out, got.err)
+			}
+		})
 	}
 }
 
@@ -191,6 +245,9 @@ func TestFates(t *testing.T) {
 			[]string{"base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
 		{"a value of a chart", chart, []string{"shop/values.yaml", "class: fast\nother: 1\n"}, true},
 		{"a comment of a Kustomization", fluxFiles(), []string{"apps/claim.yaml", "# a claim\n" + claim("data", "${CLASS:=slow}")}, true},
+		{"a variable of Flux", fluxFiles(), []string{"clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: fast, OTHER: a", 1)}, true},
+		{"a value of a HelmRelease", fluxFiles(), []string{"apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: fast, other: 1", 1)}, true},
+		{"a new app", fluxFiles(), []string{"apps/more.yaml", claim("more", "fast")}, true},
 		{"a file that moves", map[string]string{"a.yaml": claim("data", "fast")}, []string{"a.yaml", "", "b/a.yaml", claim("data", "fast")}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })

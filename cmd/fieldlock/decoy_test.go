@@ -42,7 +42,7 @@ func TestOverridden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
 	}
-	const refused, unread = "if the file is applied as it is written, the change is refused: spec.", "no unit that can be rendered reads the file"
+	const refused, unread = "if the file is applied as it is written, the change is refused: spec.", "kustomization . cannot be rendered"
 	fast := replacing("PersistentVolumeClaim", "/spec/storageClassName", "fast")
 	job := func(image string) string {
 		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: " + image + "}]}}}\n"
@@ -72,7 +72,7 @@ func TestOverridden(t *testing.T) {
 			map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: other", 1)}, exitClean, refused},
 		{"a new unit that changes what it claims", "the change that brings it tells", plain, nil,
 			map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n" + replacing("PersistentVolumeClaim", "/spec/storageClassName", "slow")}, exitClean, "applied to the same cluster, this one is refused"},
-		{"a remote base", "nobody knows what it prints", plain, map[string]string{"kustomization.yaml": "resources: ['https://example.com/base.yaml', claim.yaml]\n"}, slow, exitClean, unread},
+		{"a remote base", "the rest is rendered", plain, map[string]string{"kustomization.yaml": "resources: ['https://example.com/base.yaml', claim.yaml]\n"}, slow, exitRefused, ""},
 		{"a unit that fails", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "kustomization.yml": "resources: [claim.yaml]\n"}, slow, exitClean, unread},
 
 		{"no unit", "", plain, nil, slow, exitRefused, ""},

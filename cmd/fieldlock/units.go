@@ -209,9 +209,11 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 		c.repo.Forget()
 	}
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
-	in.NewWritten, in.OldWritten, in.Readers = found.NewWritten, found.OldWritten, found.Readers
+	in.NewWritten, in.OldWritten, in.Readers, in.Failing = found.NewWritten, found.OldWritten, found.Readers, found.Failing
 	in.Errs = append(in.Errs, found.Errs...)
 	in.Unchanged = found.Unchanged
+	slices.Sort(found.Warnings)
+	in.Warnings = append(in.Warnings, slices.Compact(found.Warnings)...)
 	if hidden := in.Hidden; len(found.Excluded) > 0 {
 		in.Hidden = func(names []string) []manifest.File {
 			return slices.Concat(hidden(names), newSide.Parse(found.Excluded))

@@ -28,6 +28,7 @@ func conditions() map[string]condition {
 	return map[string]condition{
 		"storageClassUpgrade": storageClassUpgrade,
 		"storedVersions":      storedVersions,
+		"servedVersions":      servedVersions,
 		"topologyUpgrade":     topologyUpgrade,
 		"emptyRanges":         emptyRanges,
 		"emptyData":           emptyMap("data"),
@@ -149,11 +150,22 @@ func emptyRanges(u *update) (string, bool) {
 
 // storedVersions returns the version that a CRD stored objects in, when the CRD drops it.
 func storedVersions(u *update) (string, bool) {
+	return droppedVersion(u, func(was map[string]any) bool { return was["storage"] == true })
+}
+
+// servedVersions returns a version that a CRD served and did not store objects in, when the CRD drops it. Of a live object, the status tells
+// which versions were stored, and the server has answered.
+func servedVersions(u *update) (string, bool) {
+	if u.live {
+		return "", false
+	}
+	return droppedVersion(u, func(was map[string]any) bool { return was["storage"] != true && was["served"] == true })
+}
+
+// droppedVersion returns the first version of a CRD that counts and that the CRD drops.
+func droppedVersion(u *update, counts func(was map[string]any) bool) (string, bool) {
 	for _, was := range objects(object(u.stored, "spec")["versions"]) {
-		if was["storage"] != true {
-			continue
-		}
-		kept := false
+		kept := !counts(was)
 		for _, is := range objects(object(u.applied, "spec")["versions"]) {
 			kept = kept || jsonvalue.Equal(is["name"], was["name"])
 		}

@@ -216,6 +216,9 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			}
 			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
 			if len(readers) == 0 {
+				if failing := in.Failing[p.new.Path]; len(failing) > 0 {
+					remark.Message = fmt.Sprintf("%s cannot be rendered; applied as it is written, the change is refused: %s", Enumerate(failing), b.summary())
+				}
 				c.report.Unknown = append(c.report.Unknown, remark)
 				break
 			}

@@ -34,6 +34,8 @@ type Input struct {
 	// paths. What the units print is among New and Old.
 	NewWritten, OldWritten []manifest.File
 	Readers                map[string][]string
+	// Failing are the units that may read a changed file and cannot be rendered, by its path.
+	Failing map[string][]string
 	// Hidden, unless nil, returns the files of NEW that are below directories whose name starts with a dot, at least those
 	// that have one of names in them. It is called where NEW lacks objects of OLD.
 	Hidden func(names []string) []manifest.File
@@ -168,7 +170,11 @@ func Check(in Input, o Options) (*Report, error) {
 	c.skip(newSkipped, oldSkipped, in.Live != nil)
 	c.fail(repeated(olds, news)...)
 	c.fail(repeated(news, olds)...)
+	uninstalled, olds := split(olds, c.uninstalled)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
+	for _, o := range uninstalled {
+		pairs = append(pairs, pair{old: o})
+	}
 	c.report.Others += len(partial)
 	c.findGone(newSet, oldSet)
 	if in.Live != nil {

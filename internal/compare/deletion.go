@@ -97,6 +97,8 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		d.Kept, d.Message = true, keeps+"; "+IfDeleted+d.Message
 	case definer.Stays != "":
 		d.Kept, d.Message = true, "what it has applied stays, as "+definer.Stays+"; if you delete that, too: "+d.Message
+	case o.AppliedBy.Uninstalls != "":
+		d.Message = o.AppliedBy.Uninstalls + ": " + d.Message
 	case c.applier(o).Tool == "":
 		d.Message = IfDeleted + d.Message
 	}
@@ -137,6 +139,11 @@ func waysToKeepData(o *manifest.Object) []string {
 		return []string{"to keep only its claims, set spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Retain with an earlier change"}
 	}
 	return nil
+}
+
+// uninstalled reports whether the tool deletes an object of OLD before it applies what NEW has.
+func (c *checker) uninstalled(o *manifest.Object) bool {
+	return o.AppliedBy.Uninstalls != "" && c.applier(o).Outlives(o.Value()) == "" && !c.applier(o).Recreated(o.Value())
 }
 
 // loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer the worst of

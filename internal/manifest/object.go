@@ -327,6 +327,9 @@ func Alike(news, olds []File) map[*yamldoc.Document]bool {
 	each := func(files []File, do func(at place, d *yamldoc.Document)) {
 		for i := range files {
 			f := &files[i]
+			if f.AppliedBy.Uninstalls != "" {
+				continue // nothing of it stays
+			}
 			for _, d := range f.Documents {
 				kind, _ := d.Object["kind"].(string)
 				if name, _ := yamldoc.At(d.Object, "metadata", "name").(string); f.Unit != "" && name != "" {

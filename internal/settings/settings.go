@@ -10,7 +10,7 @@
 //
 //	mode: advisory
 //	exclude: ['**/testdata/**']
-//	charts: {charts/shop: [charts/shop/prod.yaml]}
+//	charts: {charts/shop: [charts/shop/prod.yaml], charts/pay: [{name: pay-eu, namespace: eu, values: [charts/pay/eu.yaml]}]}
 //	kubernetes-version: "1.36"
 //	applier: server-side
 //	fetch-hosts: [charts.example.internal]
@@ -55,7 +55,13 @@ type Settings struct {
 	// Dir is the directory of the file, to which its paths are relative. The caller sets it.
 	Dir     string
 	exclude []string
-	charts  map[string][]string
+	charts  map[string][]Release
+}
+
+// Release is one rendering of a chart: with the name and namespace of a release, "" for the default, and with files of values.
+type Release struct {
+	Name, Namespace string
+	Values          []string
 }
 
 // key is one key of the file.
@@ -223,22 +229,66 @@ func (s *Settings) readExclude(d *yamldoc.Document, value any) error {
 func (s *Settings) readCharts(d *yamldoc.Document, value any) error {
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		return d.Errorf([]any{"charts"}, "it is %s; it is an object with the files of values for each directory of a chart", yamldoc.Describe(value))
+		return d.Errorf([]any{"charts"}, "it is %s; it is an object with the files of values, or a list of renderings, for each directory of a chart", yamldoc.Describe(value))
 	}
-	s.charts = map[string][]string{}
+	s.charts = map[string][]Release{}
 	for _, dir := range slices.Sorted(maps.Keys(object)) {
-		files, err := texts(d, object[dir], "charts", dir)
+		releases, err := readReleases(d, object[dir], "charts", dir)
 		if err != nil {
 			return err
 		}
-		for _, name := range slices.Concat(files, []string{dir}) {
+		names := []string{dir}
+		for _, r := range releases {
+			names = append(names, r.Values...)
+		}
+		for _, name := range names {
 			if name == "" || path.IsAbs(name) || filepath.IsAbs(name) {
 				return d.Errorf([]any{"charts", dir}, "%q is not a path relative to the settings", name)
 			}
 		}
-		s.charts[dir] = files
+		s.charts[dir] = releases
 	}
 	return nil
+}
+
+// readReleases reads the renderings of a chart: the files of values of one, or a list of objects.
+func readReleases(d *yamldoc.Document, value any, at ...any) ([]Release, error) {
+	items, _ := value.([]any)
+	if len(items) == 0 {
+		files, err := texts(d, value, at...)
+		return []Release{{Values: files}}, err
+	}
+	if _, isObject := items[0].(map[string]any); !isObject {
+		files, err := texts(d, value, at...)
+		return []Release{{Values: files}}, err
+	}
+	var releases []Release
+	for i, item := range items {
+		at := append(slices.Clone(at), i)
+		fields, isObject := item.(map[string]any)
+		if !isObject {
+			return nil, d.Errorf(at, "it is %s; it is an object with name, namespace and values", yamldoc.Describe(item))
+		}
+		r := Release{Values: []string{}}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			text, isText := fields[key].(string)
+			switch {
+			case key == "values":
+				var err error
+				if r.Values, err = texts(d, fields[key], append(slices.Clone(at), key)...); err != nil {
+					return nil, err
+				}
+			case key == "name" && isText:
+				r.Name = text
+			case key == "namespace" && isText:
+				r.Namespace = text
+			default:
+				return nil, d.Errorf(append(slices.Clone(at), key), "a rendering of a chart has the texts name and namespace, and values, a list of files")
+			}
+		}
+		releases = append(releases, r)
+	}
+	return releases, nil
 }
 
 // texts reads a list of strings, or a single one.
@@ -298,10 +348,10 @@ func (s *Settings) Excludes(roots ...string) func(name string) bool {
 	}
 }
 
-// Charts returns, for the directories of charts in a tree, whose root is one of roots, the files of values that each chart is
-// rendered with. A file outside of the tree has a name that no tree has.
-func (s *Settings) Charts(roots ...string) map[string][]string {
-	all := map[string][]string{}
+// Charts returns, for the directories of charts in a tree, whose root is one of roots, how each chart is rendered. A file outside of the
+// tree has a name that no tree has.
+func (s *Settings) Charts(roots ...string) map[string][]Release {
+	all := map[string][]Release{}
 	for _, dir := range slices.Sorted(maps.Keys(s.charts)) {
 		for _, root := range roots {
 			base := s.base(root, roots)
@@ -309,10 +359,14 @@ func (s *Settings) Charts(roots ...string) map[string][]string {
 			if !ok {
 				continue
 			}
-			all[chart] = []string{}
-			for _, file := range s.charts[dir] {
-				name, _ := relative(root, filepath.Join(base, filepath.FromSlash(file)))
-				all[chart] = append(all[chart], name)
+			all[chart] = nil
+			for _, r := range s.charts[dir] {
+				inTree := Release{r.Name, r.Namespace, []string{}}
+				for _, file := range r.Values {
+					name, _ := relative(root, filepath.Join(base, filepath.FromSlash(file)))
+					inTree.Values = append(inTree.Values, name)
+				}
+				all[chart] = append(all[chart], inTree)
 			}
 		}
 	}

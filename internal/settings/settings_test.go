@@ -17,7 +17,7 @@ aliases: {x-deckhouse-immutable: [NoUnset]}
 refuse-deletions: [data, cascade]
 mode: advisory
 exclude: ['**/testdata']
-charts: {shop: [prod.yaml, eu.yaml], cart: []}
+charts: {shop: [prod.yaml, eu.yaml], cart: [], pay: [{name: eu, namespace: pay-eu, values: [eu.yaml]}, {name: us}]}
 kubernetes-version: 1.36
 applier: server-side
 `))
@@ -25,7 +25,8 @@ applier: server-side
 		t.Fatal(err)
 	}
 	if len(s.Accept.Entries) != 1 || len(s.Locks.Entries) != 1 || len(s.Locks.Aliases) != 1 || !reflect.DeepEqual(s.RefuseDeletions, []string{"data", "cascade"}) ||
-		!s.Advisory || !reflect.DeepEqual(s.exclude, []string{"**/testdata"}) || len(s.charts["shop"]) != 2 || s.charts["cart"] == nil ||
+		!s.Advisory || !reflect.DeepEqual(s.exclude, []string{"**/testdata"}) || !reflect.DeepEqual(s.charts["shop"], []Release{{Values: []string{"prod.yaml", "eu.yaml"}}}) || s.charts["cart"] == nil ||
+		!reflect.DeepEqual(s.charts["pay"], []Release{{"eu", "pay-eu", []string{"eu.yaml"}}, {"us", "", []string{}}}) ||
 		s.KubernetesVersion != "1.36" || s.Applier != tool.ServerSide {
 		t.Errorf("got %+v", s)
 	}
@@ -67,6 +68,8 @@ func TestMistakes(t *testing.T) {
 		{"exclude: [a/../../b]\n", "leads out"},
 		{"exclude: ['']\n", "is empty"},
 		{"charts: [shop]\n", "an object with the files of values"},
+		{"charts: {shop: [{nam: a}]}\n", "charts.shop[0].nam: a rendering of a chart has the texts name and namespace"},
+		{"charts: {shop: [{name: a}, b.yaml]}\n", "an object with name, namespace and values"},
 		{"charts: {shop: [/etc/passwd]}\n", "charts.shop: \"/etc/passwd\" is not a path relative to the settings"},
 		{"charts: {/shop: []}\n", "not a path relative"},
 		{"exclude: []\nexclude: ['**']\n", "exclude"},
@@ -163,11 +166,11 @@ func TestPlaces(t *testing.T) {
 		{"both sides are elsewhere", at("x"), "a", []string{at("new"), at("old")}, "a", "a", true},
 		{"a side that is elsewhere does not match by its name", at("x"), "a", []string{at("x/new"), at("old")}, "a", "", false},
 	} {
-		s := &Settings{Dir: c.dir, exclude: []string{c.path}, charts: map[string][]string{c.path: {c.path + "/v.yaml"}}}
+		s := &Settings{Dir: c.dir, exclude: []string{c.path}, charts: map[string][]Release{c.path: {{Values: []string{c.path + "/v.yaml"}}}}}
 		if got := s.Excludes(c.roots...)(c.name); got != c.is {
 			t.Errorf("%s: excluded %t", c.reason, got)
 		}
-		if got := s.Charts(c.roots...)[c.chart]; c.chart != "" && !reflect.DeepEqual(got, []string{c.chart + "/v.yaml"}) {
+		if got := s.Charts(c.roots...)[c.chart]; c.chart != "" && !reflect.DeepEqual(got, []Release{{Values: []string{c.chart + "/v.yaml"}}}) {
 			t.Errorf("%s: the values are %v", c.reason, got)
 		}
 	}

@@ -54,6 +54,8 @@ type Applier struct {
 	Keeps bool
 	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor deletes them.
 	InstallsOnce bool
+	// Uninstalls is why the tool deletes the objects of OLD before it applies those of NEW, "" where it updates them.
+	Uninstalls string
 	// Namespace is where the tool puts objects that name none, "" where that is not known.
 	Namespace string
 	// Apply is the command that makes the tool apply the unit, "" where there is none, or it is not known.

@@ -70,6 +70,7 @@ func applications(schemas *kustomize.Schemas) *kind {
 		if u.fetches {
 			a.Elsewhere = &u.elsewhere
 		}
+		a.Lacking = &u.lacking
 		var all []string
 		var failed error // the first mistake; what else the Application refers to is looked at all the same
 		for i, source := range a.Sources {
@@ -99,7 +100,7 @@ func applications(schemas *kustomize.Schemas) *kind {
 		if err != nil {
 			return nil, err
 		}
-		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Lacking: job.Lacking}
 		if !job.Origins {
 			o.Schemas = schemas
 		}

@@ -13,14 +13,16 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/settings"
 )
 
 // chartSpec is how a chart is rendered.
 type chartSpec struct {
-	Values      []string // files
-	KubeVersion string
-	APIVersions []string
-	Upgrade     bool
+	Name, Namespace string   // of the release, "" for the default
+	Values          []string // files
+	KubeVersion     string
+	APIVersions     []string
+	Upgrade         bool
 }
 
 // charts are the charts that can be installed, each once with its own values and once with each file of values that comes
@@ -37,16 +39,16 @@ func charts() *kind {
 			if isHidden(c.Dir) {
 				continue
 			}
-			for _, values := range o.valuesFor(c) {
-				units = append(units, k.chart(c.Dir, values, o))
+			for _, r := range o.releases(c) {
+				units = append(units, k.chart(c.Dir, r, o))
 			}
 		}
 		return units, nil
 	}
 	k.at = func(t Tree, dir string, o *Options) []*Unit {
 		var units []*Unit
-		for _, values := range o.valuesFor(helm.At(t, dir)) {
-			units = append(units, k.chart(dir, values, o))
+		for _, r := range o.releases(helm.At(t, dir)) {
+			units = append(units, k.chart(dir, r, o))
 		}
 		if !exists(t, path.Join(dir, "Chart.yaml")) {
 			return nil
@@ -65,35 +67,39 @@ func charts() *kind {
 	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
 		return helm.Render(files, job.Dir, helm.Release{
-			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Upgrade: s.Upgrade,
+			Name: s.Name, Namespace: s.Namespace,
+			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Upgrade: s.Upgrade, Lacking: job.Lacking,
 		})
 	})
 	return k
 }
 
-// valuesFor returns the files of values for each rendering of a chart.
-func (o *Options) valuesFor(c helm.Chart) [][]string {
+// releases returns the renderings of a chart.
+func (o *Options) releases(c helm.Chart) []settings.Release {
 	if list, ok := o.Charts[c.Dir]; ok {
-		return [][]string{list}
+		return list
 	}
-	all := [][]string{nil}
+	all := []settings.Release{{}}
 	for _, file := range c.Variants {
-		all = append(all, []string{file})
+		all = append(all, settings.Release{Values: []string{file}})
 	}
 	return all
 }
 
-// chart returns the unit of a chart with some files of values.
-func (k *kind) chart(dir string, values []string, o *Options) *Unit {
-	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true}
-	if len(values) > 0 {
+// chart returns the unit of a chart as one release.
+func (k *kind) chart(dir string, r settings.Release, o *Options) *Unit {
+	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true, Namespace: r.Namespace}
+	if r.Name != "" || r.Namespace != "" {
+		u.Name += " as " + path.Join(r.Namespace, r.Name)
+	}
+	if len(r.Values) > 0 {
 		var names []string
-		for _, v := range values {
+		for _, v := range r.Values {
 			names = append(names, strings.TrimPrefix(v, dir+"/"))
 		}
 		u.Name += " with " + strings.Join(names, ", ")
 	}
-	u.spec = encode(chartSpec{Values: values, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	u.spec = encode(chartSpec{Name: r.Name, Namespace: r.Namespace, Values: r.Values, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
 	u.owns = func(name string) bool { return inChart(dir, name) }
 	return u
 }
@@ -138,7 +144,7 @@ var upgrading = regexp.MustCompile(`\.IsUpgrade\b|\.IsInstall\b|\.Revision\b`)
 // pairUpgrades adds comparisons of what upgrades apply, for charts that may print something else then.
 func (c *comparison) pairUpgrades() {
 	for _, p := range slices.Clip(c.pairs) {
-		if p.new == nil || p.old == nil || p.forced || !p.changed || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
+		if p.new == nil || p.old == nil || p.forced || !p.changed || c.uninstalls(p) != "" || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
 			continue
 		}
 		c.pairs = append(c.pairs, unitPair{new: p.new.upgrade(), old: p.old.upgrade(), changed: true, installs: &p})
@@ -192,4 +198,25 @@ func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, 
 		})
 	}
 	return slices.DeleteFunc(slices.Clone(news), alike), slices.DeleteFunc(slices.Clone(olds), alike)
+}
+
+// asking matches a template that asks the cluster.
+var asking = regexp.MustCompile(`[\s({|]lookup\s`)
+
+// noteLookups warns of the changed templates of a unit that ask the cluster: what they print there may be something else.
+func (c *comparison) noteLookups(p unitPair) {
+	if p.new.Kind == "kustomization" || p.installs != nil || p.forced {
+		return
+	}
+	for _, name := range p.new.Reads {
+		if !strings.Contains(name, "templates/") || state(p.new.in(c.news.tree), name) == state(c.olds.tree, name) {
+			continue
+		}
+		scan(p.new.in(c.news.tree), name, func(data []byte) {
+			if slices.ContainsFunc(action.FindAll(data, -1), asking.Match) {
+				c.out.Warnings = append(c.out.Warnings, c.news.tree.Name(name)+
+					": it asks the cluster with lookup, which finds nothing here; in a cluster, the template may print something else")
+			}
+		})
+	}
 }

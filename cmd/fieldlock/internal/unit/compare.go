@@ -31,6 +31,10 @@ type Comparison struct {
 	// NewWritten and OldWritten are the changed files that units read, as they are written, and Readers the units of NEW that read them.
 	NewWritten, OldWritten []manifest.File
 	Readers                map[string][]string
+	// Failing are the units of NEW that may read a changed file and cannot be rendered.
+	Failing map[string][]string
+	// Warnings are what the change touches and rendering cannot tell.
+	Warnings []string
 	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
 	Excluded []manifest.File
 }
@@ -72,8 +76,38 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if o.Values {
 		c.addValues()
 	}
+	c.forgiveNew()
 	c.identifyChanges()
 	return c.out, nil
+}
+
+// forgiveNew takes new units that cannot be rendered for unchanged, as creates need no rules, unless OLD could have held their objects: if it
+// has an object that NEW no longer has, or a unit that cannot be rendered either.
+func (c *comparison) forgiveNew() {
+	has := map[named]bool{}
+	for _, as := range objectsOf(c.out.New) {
+		as.namespace = ""
+		has[as] = true
+	}
+	for _, as := range objectsOf(c.out.Old) {
+		if as.namespace = ""; !has[as] {
+			return
+		}
+	}
+	names := map[string]bool{}
+	for _, u := range slices.Concat(c.news.units, c.news.elsewhere) {
+		names[u.String()] = true
+	}
+	for _, u := range slices.Concat(c.olds.units, c.olds.elsewhere) {
+		if u.Err != nil && !names[u.String()] {
+			return
+		}
+	}
+	for i := range c.out.NotCovered {
+		if n := &c.out.NotCovered[i]; n.isNew {
+			n.Changed = false
+		}
+	}
 }
 
 // comparison is one run of Compare.
@@ -229,8 +263,11 @@ func (c *comparison) add(p unitPair) {
 		if !p.forced {
 			c.out.Units = append(c.out.Units, Status{Unit: p.new.Name, Kind: p.new.Kind})
 		}
-		if isMissing(p.new.Err) {
+		switch {
+		case isMissing(p.new.Err):
 			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.Err, false))
+		case p.new.lacking.First != nil && !p.forced:
+			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.lacking.First, false))
 		}
 		return
 	}
@@ -253,7 +290,9 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
 	case isMissing(newErr):
-		c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, newErr, true))
+		n := c.news.notCovered(p.new, newErr, true)
+		n.isNew = p.old == nil
+		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
 	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, newErr, true))
@@ -270,8 +309,13 @@ func (c *comparison) add(p unitPair) {
 		return // nobody deploys it any more
 	}
 	if p.new != nil && newErr == nil {
+		c.noteLookups(p)
+		oldObjects = c.addPartial(p, newObjects, oldObjects)
 		if p.old != nil {
 			oldObjects = c.settle(p, newObjects, oldObjects)
+		}
+		if p.old != nil && p.new.Kind == "Application" {
+			newObjects = keepIgnored(p.new, newObjects, oldObjects)
 		}
 		if p.installs != nil {
 			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
@@ -279,7 +323,11 @@ func (c *comparison) add(p unitPair) {
 		c.out.New = append(c.out.New, c.news.manifests(Rendered{Unit: p.new, Objects: newObjects})...)
 	}
 	if p.old != nil {
-		c.out.Old = append(c.out.Old, c.olds.manifests(Rendered{Unit: p.old, Objects: oldObjects})...)
+		files, why := c.olds.manifests(Rendered{Unit: p.old, Objects: oldObjects}), c.uninstalls(p)
+		for i := range files {
+			files[i].AppliedBy.Uninstalls = why
+		}
+		c.out.Old = append(c.out.Old, files...)
 	}
 	if u := p.new; u != nil && !p.forced && p.installs == nil {
 		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})
@@ -288,13 +336,38 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
+// addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part changes, unless both sides
+// lack the same and all that decides about it is alike. If it changes, nobody knows which objects of OLD it has now: addPartial returns only those
+// that NEW has, too.
+func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
+	lacks, lacked := c.news.lacks(p.new), c.olds.lacks(p.old)
+	if lacks == nil && lacked == nil || p.installs != nil {
+		return olds
+	}
+	alike := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
+	var n NotCovered
+	if lacks != nil {
+		n = c.news.notCovered(p.new, lacks, !alike)
+	} else {
+		n = c.olds.notCovered(p.old, lacked, !alike)
+	}
+	n.Reason += "; the rest of it was checked"
+	n.isNew = p.old == nil
+	c.out.NotCovered = append(c.out.NotCovered, n)
+	if alike {
+		return olds
+	}
+	has := byName(news)
+	return slices.DeleteFunc(slices.Clone(olds), func(o Object) bool { return has[namedAs(o.Document)] == nil })
+}
+
 // settle gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as random passwords and dates,
 // so that they are not compared. A random value in place of a fixed one is a change.
 func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) {
 	if !p.new.random || !c.news.draws(p.new) {
 		return olds
 	}
-	again, err := c.news.renderAnew(p.new, false)
+	again, _, err := c.news.renderAnew(p.new, false)
 	if err != nil || len(again) != len(news) {
 		return olds
 	}
@@ -326,7 +399,7 @@ func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) 
 func (c *comparison) drawAgain(u *Unit) []Object {
 	drawn := []Object{}
 	for range 2 {
-		again, _ := c.olds.renderAnew(u, false) // it did not fail before
+		again, _, _ := c.olds.renderAnew(u, false) // it did not fail before
 		drawn = append(drawn, again...)
 	}
 	return drawn

@@ -2,6 +2,8 @@ package unit
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
@@ -17,6 +20,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/settings"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -27,8 +31,8 @@ type Options struct {
 	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
 	// that both sides have alike.
 	Values bool
-	// Charts has, for directories of charts, the files of values that they are rendered with.
-	Charts map[string][]string
+	// Charts has, for directories of charts, how they are rendered.
+	Charts map[string][]settings.Release
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
 	// Fetch, unless nil, gets charts and bases that the tree does not have.
@@ -73,6 +77,7 @@ type engine struct {
 type closure struct {
 	trace     *trace
 	reads     []string
+	lacking   rendered.Lacking
 	elsewhere []helm.Dependency
 	err       error
 }
@@ -161,9 +166,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
 		c.trace = newTrace(t)
-		u.elsewhere, u.fetches = nil, s.Fetch != nil
+		u.elsewhere, u.lacking, u.fetches = nil, rendered.Lacking{}, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
-		c.elsewhere = u.elsewhere
+		c.elsewhere, c.lacking = u.elsewhere, u.lacking
 		if c.err != nil {
 			c.reads = sorted(slices.Concat(c.reads, c.trace.seen()))
 		}
@@ -171,21 +176,21 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.elsewhere, u.Err, u.digestIn = c.reads, c.elsewhere, c.err, nil
+	u.Reads, u.lacking, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.elsewhere, c.err, nil
 }
 
 // claim notes the files that are input of units.
 func (s *side) claim() {
 	var charts []*Unit
 	dirs := map[string]bool{}   // of units whose files are not known
-	lacking := map[*Unit]bool{} // units that lack something, and whose rules count as they are written
+	failing := map[*Unit]bool{} // units whose rules count as they are written
 	for _, u := range s.units {
-		lacking[u] = s.lacks(u)
+		failing[u] = s.fails(u)
 		for _, name := range u.Reads {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if lacking[u] && s.hasRules(name) {
+			if failing[u] && s.hasRules(name) {
 				continue
 			}
 			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
@@ -209,7 +214,7 @@ func (s *side) claim() {
 		}
 		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
 			for _, u := range owners[dir] {
-				if u.owns(name) && !(lacking[u] && s.hasRules(name)) {
+				if u.owns(name) && !(failing[u] && s.hasRules(name)) {
 					s.input[name] = true
 				}
 			}
@@ -223,14 +228,14 @@ func (s *side) claim() {
 // rules matches the text of a definition that judges objects: a CRD, or an admission policy.
 var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
 
-// lacks reports whether a unit cannot be rendered with what the tree has. Of a chart with dependencies and rules of its own, only
-// rendering tells: the values decide which dependencies are enabled.
-func (s *side) lacks(u *Unit) bool {
+// fails reports whether a unit with rules of its own cannot be rendered. Of one that may lack something, only rendering tells.
+func (s *side) fails(u *Unit) bool {
 	if u.Err != nil {
 		return true
 	}
 	data, err := u.in(s.tree).ReadFile(path.Join(u.dir, "Chart.yaml"))
-	if err != nil || !bytes.Contains(data, []byte("dependencies:")) || !slices.ContainsFunc(u.Reads, s.hasRules) {
+	depends := err == nil && bytes.Contains(data, []byte("dependencies:"))
+	if !depends && u.lacking.First == nil || !slices.ContainsFunc(u.Reads, s.hasRules) {
 		return false
 	}
 	_, err = s.render(u)
@@ -253,6 +258,7 @@ func (s *side) hasRules(name string) (found bool) {
 type result struct {
 	once    sync.Once
 	objects []Object
+	lacks   *rendered.NotCovered // what they were rendered without
 	err     error
 }
 
@@ -273,6 +279,12 @@ func (s *side) render(u *Unit) ([]Object, error) {
 	if u.Err != nil {
 		return nil, u.Err
 	}
+	r := s.result(u)
+	return r.objects, r.err
+}
+
+// result renders a unit that has no error.
+func (s *side) result(u *Unit) *result {
 	digest := u.digest(s.tree)
 	s.mu.Lock()
 	r := s.results[digest]
@@ -283,15 +295,48 @@ func (s *side) render(u *Unit) ([]Object, error) {
 	s.mu.Unlock()
 	r.once.Do(func() {
 		if k := s.builds(u); k != nil {
-			r.objects, r.err = s.render(k)
+			of := s.result(k)
+			r.objects, r.lacks, r.err = of.objects, of.lacks, of.err
 			return
 		}
-		r.objects, r.err = s.renderAnew(u, s.Origins)
+		r.objects, r.lacks, r.err = s.renderAnew(u, s.Origins)
 		if s.Step != nil {
 			s.Step()
 		}
 	})
-	return r.objects, r.err
+	return r
+}
+
+// lacks returns what a unit was rendered without, nil for nothing.
+func (s *side) lacks(u *Unit) *rendered.NotCovered {
+	if u == nil || u.Err != nil {
+		return nil
+	}
+	return s.result(u).lacks
+}
+
+// decides identifies all that decides about the missing part of a unit: its definition, and all files but those of which each decides only
+// about its own objects.
+func (s *side) decides(u *Unit) string {
+	h := sha256.New()
+	h.Write(u.spec)
+	for _, name := range u.Reads {
+		if !u.lacking.Apart[name] && !s.printsAlone(u, name) {
+			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// printsAlone reports whether a file is a template of a chart, and not one of which others use a part.
+func (s *side) printsAlone(u *Unit, name string) (alone bool) {
+	if !strings.Contains(name, "templates/") || !exists(u.in(s.tree), path.Join(u.dir, "Chart.yaml")) {
+		return false
+	}
+	scan(u.in(s.tree), name, func(data []byte) {
+		alone = !bytes.Contains(data, []byte("define")) && !bytes.Contains(data, []byte("block"))
+	})
+	return alone
 }
 
 // builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit has none: nil.
@@ -312,28 +357,27 @@ func (s *side) builds(u *Unit) *Unit {
 }
 
 // renderAnew renders a unit once more.
-func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
+func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rendered.NotCovered, err error) {
 	job, err := u.job(s.tree)
 	if err == nil {
 		err = s.fetch(u, job)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	job.Origins = origins
-	list, err := s.pool.Render(job)
+	list, lacks, err := s.pool.Render(job)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var objects []Object
 	for _, o := range list {
 		documents, _, err := s.shared.Read(u.String(), o.YAML)
 		if err != nil && !errors.Is(err, yamldoc.ErrNotObject) {
-			return nil, fmt.Errorf("it prints what is not an object: %w", err)
+			return nil, nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
 			if d, err = s.withApart(d, o.Apart); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
 			if below(o.File, helm.Fetched) {
@@ -348,7 +392,10 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 			objects = append(objects, object)
 		}
 	}
-	return objects, nil
+	if u.Kind == "Application" {
+		objects = lastOfEach(objects, u.Namespace)
+	}
+	return objects, lacks, nil
 }
 
 // withApart returns a document with the values that were rendered apart from it.

@@ -116,15 +116,17 @@ var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b
 // addWritten reads the changed files that units of both sides read, and keeps the objects that one side lacks. Somebody may apply such a file as
 // it is written: whoever compares the objects tells of a refusal in a field that the units print as before.
 func (c *comparison) addWritten() {
-	c.out.Readers = map[string][]string{}
+	c.out.Readers, c.out.Failing = map[string][]string{}, map[string][]string{}
 	for _, p := range c.pairs {
 		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
 			continue
 		}
-		if _, err := c.news.render(p.new); err == nil {
-			for _, name := range p.new.Reads {
-				c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
-			}
+		into := c.out.Readers
+		if _, err := c.news.render(p.new); err != nil {
+			into = c.out.Failing
+		}
+		for _, name := range p.new.Reads {
+			into[name] = append(into[name], p.new.String())
 		}
 	}
 	changed := func(in, other *side, files []manifest.File) []manifest.File {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
@@ -29,6 +30,20 @@ type definedSpec struct {
 	KubeVersion string
 	APIVersions []string
 	Upgrade     bool // of a HelmRelease
+}
+
+// undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what it applies.
+var undecided = [...]string{"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback", "driftDetection", "revisionHistoryLimit", "info"}
+
+// deciding returns the specification without what does not decide about the objects of the unit.
+func (s definedSpec) deciding() []byte {
+	spec, _ := s.Object["spec"].(map[string]any)
+	spec = maps.Clone(spec)
+	for _, field := range undecided {
+		delete(spec, field)
+	}
+	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
+	return encode(s)
 }
 
 // referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
@@ -134,7 +149,7 @@ func fluxKustomizations() *kind {
 		if err != nil {
 			return nil, err
 		}
-		f.Ignore = spec.Ignore
+		f.Ignore, f.Lacking = spec.Ignore, &u.lacking
 		if u.fetches {
 			f.Elsewhere = &u.elsewhere
 		}
@@ -145,7 +160,7 @@ func fluxKustomizations() *kind {
 		if err != nil {
 			return nil, err
 		}
-		f.NoOrigins, f.Ignore = !job.Origins, s.Ignore
+		f.NoOrigins, f.Ignore, f.Lacking = !job.Origins, s.Ignore, job.Lacking
 		return f.Build(ctx, files, s.referenced)
 	})
 	return k

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
@@ -68,15 +69,33 @@ func helmReleases() *kind {
 		files, err := h.Files(t)
 		return slices.Clone(files), at(u.File, err)
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, _ *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
 		h, err := release(s)
 		if err != nil {
 			return nil, err
 		}
-		h.Upgrading = s.Upgrade
+		h.Upgrading, h.Lacking = s.Upgrade, job.Lacking
 		return h.Build(ctx, files, s.referenced, flux.Cluster{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions})
 	})
 	return k
+}
+
+// uninstalls returns why Flux deletes all objects of the unit of OLD before it applies that of NEW, "" if it updates them.
+func (c *comparison) uninstalls(p unitPair) string {
+	if p.new == nil || p.old == nil || p.forced || p.new.Kind != "HelmRelease" || p.old.Kind != "HelmRelease" {
+		return ""
+	}
+	newSpec, oldSpec := decode[definedSpec](p.new.spec), decode[definedSpec](p.old.spec)
+	h, err := release(&newSpec)
+	old, oldErr := release(&oldSpec)
+	if err != nil || oldErr != nil {
+		return ""
+	}
+	chart, was := helm.Name(p.new.in(c.news.tree), p.new.dir), helm.Name(p.old.in(c.olds.tree), p.old.dir)
+	if h.Fetched || old.Fetched { // a repository has charts by their names
+		chart, was = p.new.fetched[p.new.dir].Name, p.old.fetched[p.old.dir].Name
+	}
+	return h.Reinstalls(old, chart, was)
 }
 
 // release reads the HelmRelease of a specification.

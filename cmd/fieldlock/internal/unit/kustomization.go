@@ -41,14 +41,14 @@ func kustomizations(schemas *kustomize.Schemas) *kind {
 		return nil
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
-		o := kustomize.Options{Parsed: parsed}
+		o := kustomize.Options{Parsed: parsed, Lacking: &u.lacking}
 		if u.fetches {
 			o.Elsewhere = &u.elsewhere
 		}
 		return kustomize.Files(t, u.dir, o)
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
-		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Lacking: job.Lacking}
 		if !job.Origins {
 			o.Schemas = schemas
 		}

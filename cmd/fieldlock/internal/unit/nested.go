@@ -91,6 +91,10 @@ func (d *discovery) scan() {
 		if found == nil || !found.defines {
 			continue
 		}
+		if found.templated && d.inTemplates(name) {
+			d.holds[name] = true // what it defines is what its chart prints
+			continue
+		}
 		d.holds[name] = found.holds // a template
 		for _, document := range found.documents {
 			if u := d.define(Object{Document: document, File: name}, nil); u != nil {
@@ -102,11 +106,22 @@ func (d *discovery) scan() {
 	}
 }
 
+// inTemplates reports whether a file is among the templates of a chart.
+func (s *side) inTemplates(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if path.Base(dir) == "templates" && exists(s.tree, path.Join(path.Dir(dir), "Chart.yaml")) {
+			return true
+		}
+	}
+	return false
+}
+
 // fileDefinitions are the definitions in a text, and which other words it has.
 type fileDefinitions struct {
 	defines        bool // it may have definitions
 	documents      []*yamldoc.Document
 	holds          bool // a template that may define others
+	templated      bool
 	policies, crds bool
 }
 
@@ -137,7 +152,7 @@ func (s *side) definitionsIn(name string) *fileDefinitions {
 			return nil
 		}
 		documents, _, err := s.shared.Read(name, data)
-		found.holds = err != nil
+		found.holds, found.templated = err != nil, bytes.Contains(data, []byte("{{"))
 		for _, document := range documents {
 			if s.kindOf(document.Object) != nil {
 				found.documents = append(found.documents, document)

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -56,6 +58,9 @@ func (d *definer) define(o Object, parent *Unit) *Unit {
 	u := k.from(d, o)
 	if u == nil {
 		return nil
+	}
+	if u.missing != nil {
+		u.generated = d.generates()
 	}
 	if u.parent, u.references = parent, d.references; u.File == "" && parent != nil {
 		u.File = parent.File
@@ -119,6 +124,31 @@ func (d *definer) lookup(r flux.Reference) (object map[string]any, ok bool) {
 		}
 	}
 	return object, ok
+}
+
+// generates describes what kustomizations generate of the objects that were looked up.
+func (d *definer) generates() []string {
+	var all []string
+	for _, r := range inOrder(d.rivals) {
+		if r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+			continue
+		}
+		for _, file := range d.tree.Paths() {
+			if !isKustomization(file) {
+				continue
+			}
+			if data, err := d.tree.ReadFile(file); err == nil && mentions(data, "Generator", r.Name) {
+				for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
+					all = append(all, g.Text)
+					for _, name := range g.Files {
+						name = path.Join(path.Dir(file), name)
+						all = append(all, name, state(d.tree, name))
+					}
+				}
+			}
+		}
+	}
+	return all
 }
 
 // means reports whether a reference may mean an object. A namespace that one of both does not give is any.

@@ -77,6 +77,7 @@ type NotCovered struct {
 	Line    int    `json:"line,omitempty"`
 	Reason  string `json:"reason"`
 	Changed bool   `json:"-"`
+	isNew   bool   // OLD has no such unit
 	// Change is a digest of what both sides have at everything that the unit may read.
 	Change string `json:"-"`
 }
@@ -159,6 +160,9 @@ func Load(in *Side, o Options) (*Set, error) {
 		case err != nil:
 			set.Errs = append(set.Errs, s.mistake(u, err))
 		default:
+			if lacks := s.lacks(u); lacks != nil {
+				set.NotCovered = append(set.NotCovered, s.notCovered(u, lacks, true))
+			}
 			set.Units = append(set.Units, Rendered{u, objects, true})
 		}
 	}
@@ -209,10 +213,17 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
-	olds := map[string]bool{}
+	olds, names := map[string]bool{}, map[string]bool{}
 	identify := func(s *side, u *Unit, reason string) string { return u.String() + s.record(u) + reason }
+	for _, u := range slices.Concat(c.olds.units, c.olds.elsewhere) {
+		names[u.String()] = true
+	}
 	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(c.olds, u, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(c.news, u, reason)] })...)
+	news := c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(c.news, u, reason)] })
+	for i := range news {
+		news[i].isNew = !names[news[i].Kind+" "+news[i].Unit]
+	}
+	c.out.NotCovered = append(c.out.NotCovered, news...)
 }
 
 // missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
@@ -248,7 +259,7 @@ func (c *comparison) identifyChanges() {
 // record identifies all that a unit may read: its definition, the objects that it refers to, and its files.
 func (s *side) record(u *Unit) string {
 	h := sha256.New()
-	h.Write(u.spec)
+	h.Write(u.definition())
 	for _, name := range u.Reads {
 		fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
 	}

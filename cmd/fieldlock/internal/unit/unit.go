@@ -57,8 +57,11 @@ type Unit struct {
 	parent   *Unit
 	tree     Tree  // with its files; nil for the tree of its definition
 	missing  error // why the unit is not in the tree, where its definition tells
-	peeks    bool  // other units and the files keep what it reads
-	unread   bool  // its definition has a field of the wrong type
+	// generated describes what kustomizations generate of the objects that the definition of such a unit refers to.
+	generated []string
+	peeks     bool             // other units and the files keep what it reads
+	unread    bool             // its definition has a field of the wrong type
+	lacking   rendered.Lacking // what its files show that it is rendered without
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 
@@ -98,7 +101,7 @@ func (u *Unit) applier(name string) tool.Applier {
 	case "Flux Kustomization":
 		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
 	case "chart":
-		return tool.Applier{Tool: tool.Helm, Apply: "helm upgrade RELEASE " + dir}
+		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Apply: "helm upgrade RELEASE " + dir}
 	case "HelmRelease":
 		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
 		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades
@@ -247,7 +250,8 @@ func (u *Unit) digest(t Tree) string {
 func (u *Unit) computeDigest(t Tree) string {
 	t = u.in(t)
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)
+	spec := u.definition()
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(spec), spec)
 	for _, name := range u.Reads {
 		if u.lists != nil && u.lists(name) {
 			fmt.Fprintf(h, "\x00%s", name)
@@ -259,6 +263,14 @@ func (u *Unit) computeDigest(t Tree) string {
 		fmt.Fprintf(h, "\x00%s", u.Err)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// definition identifies the definition of the unit, of one that is not in the tree only what decides about its objects.
+func (u *Unit) definition() []byte {
+	if u.missing == nil || u.kind.group == "" {
+		return u.spec
+	}
+	return append(decode[definedSpec](u.spec).deciding(), strings.Join(u.generated, "\x00")...)
 }
 
 // isMissing reports whether err says that a tree lacks something, and is not a mistake.

@@ -63,6 +63,10 @@ type Application struct {
 	Cascade bool
 	// Elsewhere has the meaning of the field of the same name in kustomize.Options.
 	Elsewhere *[]helm.Dependency
+	// Lacking has the meaning of the field of the same name in kustomize.Options.
+	Lacking *rendered.Lacking
+
+	ignores []ignored
 }
 
 // Destination is where an Application is deployed.
@@ -117,6 +121,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 			Sources     []sourceSpec
 			Hydrator    map[string]any `json:"sourceHydrator"`
 			Destination Destination
+			Ignores     []ignored `json:"ignoreDifferences"`
 			SyncPolicy  struct {
 				Automated *struct {
 					Prune, SelfHeal bool
@@ -131,7 +136,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 	}
 	a := &Application{
 		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Project: o.Spec.Project, Destination: o.Spec.Destination,
-		SyncOptions:     o.Spec.SyncPolicy.SyncOptions,
+		SyncOptions: o.Spec.SyncPolicy.SyncOptions, ignores: o.Spec.Ignores,
 		ServerSideApply: slices.Contains(o.Spec.SyncPolicy.SyncOptions, "ServerSideApply=true"),
 		Replace:         slices.Contains(o.Spec.SyncPolicy.SyncOptions, "Replace=true"),
 		Cascade: slices.ContainsFunc(o.Metadata.Finalizers, func(f string) bool {

@@ -150,7 +150,7 @@ func (a *Application) release(tree fs.FS, s *Source, spec *helmSpec, o Options) 
 	}
 	r := &helm.Release{
 		Name: spec.ReleaseName, Namespace: spec.Namespace, ValuesFiles: files, SkipSchema: spec.SkipSchema,
-		KubeVersion: spec.KubeVersion, APIVersions: spec.APIVersions,
+		KubeVersion: spec.KubeVersion, APIVersions: spec.APIVersions, Lacking: o.Lacking,
 	}
 	if r.Name == "" {
 		r.Name = a.Name

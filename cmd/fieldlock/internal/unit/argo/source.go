@@ -31,6 +31,8 @@ type Options struct {
 	Revision string
 	// Schemas are passed to kustomize: see kustomize.Options.
 	Schemas *kustomize.Schemas
+	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
+	Lacking *rendered.Lacking
 }
 
 // kind is what a source holds.
@@ -62,7 +64,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
-			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere})
+			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere, Lacking: a.Lacking})
 		}
 	default:
 		files, err = s.manifestFiles(tree)
@@ -123,7 +125,7 @@ func (a *Application) Builds(tree fs.FS) (dir string) {
 
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Schemas: o.Schemas}
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Schemas: o.Schemas, Lacking: o.Lacking}
 	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
 		build.KubeVersion = spec.KubeVersion
 	}

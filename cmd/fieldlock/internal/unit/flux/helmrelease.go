@@ -43,6 +43,8 @@ type HelmRelease struct {
 	Suspend bool
 	// Upgrading is for the caller to set: Build renders what an upgrade applies.
 	Upgrading bool
+	// Lacking has the meaning of the field of the same name in helm.Release.
+	Lacking *rendered.Lacking
 	// InstallCRDs and UpgradeCRDs are what is done with the objects in crds directories: Skip, Create or CreateReplace.
 	InstallCRDs, UpgradeCRDs string
 
@@ -66,9 +68,10 @@ type helmReleaseSpec struct {
 		DisableSchemaValidation bool
 	}
 	Upgrade struct {
-		CRDs            string `json:"crds"`
-		Force           bool
-		ServerSideApply string
+		CRDs                    string `json:"crds"`
+		Force                   bool
+		ServerSideApply         string
+		ChartNameChangeStrategy string
 	}
 }
 
@@ -140,6 +143,24 @@ func (h *HelmRelease) nameRelease() {
 	if len(h.Release) > 53 {
 		h.Release = h.Release[:40] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(h.Release)))[:12]
 	}
+}
+
+// Reinstalls returns why the controller uninstalls the release that it has made of an older HelmRelease before it installs that of h, "" if
+// it upgrades the release. The charts have the names that their Chart.yaml tells. The rules are those of ReleaseTargetChanged
+// (internal/action/verify.go) and reconcileRelease (internal/controller/helmrelease_controller.go) of helm-controller.
+func (h *HelmRelease) Reinstalls(old *HelmRelease, chart, oldChart string) string {
+	const first = "Flux uninstalls the release first, since its "
+	switch {
+	case h.StorageNamespace != old.StorageNamespace:
+		return first + "storage namespace changes"
+	case h.ReleaseNamespace != old.ReleaseNamespace:
+		return first + "target namespace changes"
+	case h.Release != old.Release:
+		return first + "name changes"
+	case chart != oldChart && h.spec.Upgrade.ChartNameChangeStrategy != "InPlaceUpdate":
+		return first + "chart has another name"
+	}
+	return ""
 }
 
 // policies sets what is done with CRDs where the object does not say.
@@ -326,7 +347,7 @@ func (h *HelmRelease) render(
 	objects, err := helm.Render(files, h.Chart, helm.Release{
 		Name: h.Release, Namespace: h.ReleaseNamespace, Defaults: h.defaults(files), Values: values,
 		KubeVersion: cluster.KubeVersion, APIVersions: cluster.APIVersions, SkipSchema: h.spec.Install.DisableSchemaValidation,
-		Upgrade: h.Upgrading,
+		Upgrade: h.Upgrading, Lacking: h.Lacking,
 	})
 	if err != nil {
 		return nil, err

@@ -42,8 +42,9 @@ type Kustomization struct {
 	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer
 	// rendered. Wait asks to wait until all objects are ready. Suspend stops the controller.
 	Force, Prune, Wait, Suspend bool
-	// NoOrigins and Elsewhere are those of [kustomize.Options].
+	// NoOrigins, Elsewhere and Lacking are those of [kustomize.Options].
 	Elsewhere *[]helm.Dependency
+	Lacking   *rendered.Lacking
 	NoOrigins bool
 	// Ignore is the field of that name of the source: what it leaves out, besides what .sourceignore files say.
 	Ignore string
@@ -133,7 +134,7 @@ func (k *Kustomization) Files(tree fs.FS) ([]string, error) {
 		return nil, err
 	}
 	options := generated.options()
-	options.Elsewhere = k.Elsewhere
+	options.Elsewhere, options.Lacking = k.Elsewhere, k.Lacking
 	files, err := kustomize.Files(tree, k.Path, options)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (k *Kustomization) Build(ctx context.Context, files fs.FS, lookup Lookup) (
 		return nil, err
 	}
 	options := generated.options()
-	options.NoOrigins = k.NoOrigins
+	options.NoOrigins, options.Lacking = k.NoOrigins, k.Lacking
 	objects, err := kustomize.Build(ctx, files, k.Path, options)
 	if err != nil {
 		return nil, err

@@ -333,6 +333,15 @@ func Charts(tree fs.FS) ([]Chart, error) {
 // At returns the chart in a directory, whether it can be installed or not.
 func At(tree fs.FS, dir string) Chart { return Chart{Dir: dir, Variants: variants(tree, dir)} }
 
+// Name returns the name in the Chart.yaml of a directory, "" if it cannot be read.
+func Name(tree fs.FS, dir string) string {
+	var m chart.Metadata
+	if data, err := readValues(tree, path.Join(dir, "Chart.yaml")); err != nil || yaml.Unmarshal(data, &m) != nil {
+		return ""
+	}
+	return m.Name
+}
+
 // IsPart reports whether a directory is below the charts directory of a chart.
 func IsPart(tree fs.FS, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {

@@ -64,6 +64,8 @@ type Release struct {
 	APIVersions []string
 	// Upgrade renders what an upgrade applies, not an installation.
 	Upgrade bool
+	// Lacking, unless nil, takes the dependencies that the tree lacks, without which the chart is then rendered.
+	Lacking *rendered.Lacking
 	// SkipSchema renders values that the schema of the chart refuses.
 	SkipSchema bool
 }
@@ -72,7 +74,7 @@ type Release struct {
 // the ordinary objects in the order in which Helm installs them, then hooks and tests. The role of an object tells them
 // apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
 //
-// It returns a *rendered.NotCovered if an enabled dependency is missing, and an error if Helm would refuse the chart.
+// It returns a *rendered.NotCovered if an enabled dependency is missing, unless the release has a Lacking, and an error if Helm would refuse the chart.
 func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
 	defer recovered(dir, &err)
 	l := newLoading(tree)
@@ -97,7 +99,9 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	if missing := l.missingIn(c); missing != nil {
-		return nil, missing
+		if err := r.Lacking.Lacks(missing); err != nil {
+			return nil, err
+		}
 	}
 	files, err := r.execute(c, values)
 	if err != nil {

@@ -95,7 +95,8 @@ func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 		return c.from.notCovered("%s", err)
 	}
 	if _, err := fs.Stat(w.disk.tree, path.Join(c.dir, "Chart.yaml")); err != nil {
-		return c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo)
+		w.chartless = append(w.chartless, k)
+		return w.options.Lacking.Lacks(c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo))
 	}
 	if valuesErr != nil {
 		return valuesErr
@@ -160,6 +161,9 @@ func (w *walk) checkNamespaces() error {
 // renderCharts renders all charts and puts their objects in their place, without the schemas that cut, unless nil, takes out.
 func (w *walk) renderCharts(o Options, cut *cutting) error {
 	added := map[*kustomization][]string{}
+	for _, k := range w.chartless {
+		added[k] = nil
+	}
 	for i, c := range w.charts {
 		objects, err := c.render(w.disk.tree, o)
 		if err != nil {

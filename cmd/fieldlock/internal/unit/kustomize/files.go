@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,9 @@ type Options struct {
 	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
 	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
 	Elsewhere *[]helm.Dependency
+	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization is then built. [Files]
+	// also tells it which files are resources, unless replacements or variables read from them.
+	Lacking *rendered.Lacking
 	// Parsed, unless nil, keeps what kustomization files say, for others to find.
 	Parsed *Parsed
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
@@ -66,7 +70,7 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	defer recovered(dir, &err)
 	w := newWalk(tree, dir, o)
 	if err := w.start(dir); err != nil {
-		return nil, err
+		return slices.Sorted(maps.Keys(w.files)), err
 	}
 	if err := w.checkNamespaces(); err != nil {
 		return nil, err
@@ -79,7 +83,24 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 			delete(w.files, name)
 		}
 	}
+	w.tellApart()
 	return slices.Sorted(maps.Keys(w.files)), nil
+}
+
+// tellApart notes the files that decide only about their own objects: resources, unless something copies values out of them.
+func (w *walk) tellApart() {
+	if w.options.Lacking == nil {
+		return
+	}
+	for _, k := range w.known {
+		if len(k.Replacements)+len(k.Vars) > 0 || len(k.Configurations) > 0 {
+			return
+		}
+	}
+	w.options.Lacking.Apart = map[string]bool{}
+	for name := range w.objects {
+		w.options.Lacking.Apart[name] = !w.loaded[name]
+	}
 }
 
 // recovered turns a panic of kustomize's parser into an error.
@@ -110,8 +131,12 @@ type walk struct {
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
-	// remotes are what takes the place of URLs in kustomizations.
-	remotes map[*kustomization]map[string]string
+	// replaced is what takes the place of references in kustomizations: "" for what is left out.
+	replaced map[*kustomization]map[string]string
+	// without are the generators that a kustomization is built without, by their field and name.
+	without map[*kustomization]map[[2]string]bool
+	// chartless are the kustomizations with charts that are left out.
+	chartless []*kustomization
 	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or not it can be built.
 	failed error
 }
@@ -211,7 +236,9 @@ func (w *walk) directory(p string, from reference) error {
 	defer func() { w.visiting = w.visiting[:len(w.visiting)-1] }()
 	k, file, err := w.read(dir)
 	if err != nil {
-		return err
+		w.note(err)
+		w.followMentioned(dir)
+		return nil
 	}
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
@@ -219,6 +246,21 @@ func (w *walk) directory(p string, from reference) error {
 	k.follow(w, file)
 	w.namespaces = w.namespaces[:len(w.namespaces)-1]
 	return w.count(w.visits[dir], from, w.visiting[:len(w.visiting)-1])
+}
+
+// followMentioned follows what a kustomization that cannot be read may include.
+func (w *walk) followMentioned(dir string) {
+	content, err := w.content(File(w.disk.tree, dir), maxKustomization)
+	if err != nil {
+		return
+	}
+	dirs, files := w.mentioned(dir, content)
+	for _, name := range files {
+		w.files[name] = true
+	}
+	for _, name := range dirs {
+		w.note(w.directory(path.Join(top, name), reference{}))
+	}
 }
 
 // count adds visits to those of the last of the kustomizations on the way.
@@ -296,6 +338,12 @@ type kustomization struct {
 // follow follows all references, in the order in which kustomize does.
 func (k *kustomization) follow(w *walk, file reference) {
 	w.loadAll(k.dir, file, k.loaded())
+	for _, g := range k.ConfigMapGenerator {
+		k.generator(w, file, "configmapgenerator", g.GeneratorArgs)
+	}
+	for _, g := range k.SecretGenerator {
+		k.generator(w, file, "secretgenerator", g.GeneratorArgs)
+	}
 	for _, r := range k.Resources {
 		file.text = r
 		w.note(k.resource(w, file, func(name string) error {
@@ -328,12 +376,6 @@ func (k *kustomization) loaded() []string {
 	}
 	all = append(all, k.Crds...)
 	all = append(all, k.Configurations...)
-	for _, g := range k.ConfigMapGenerator {
-		all = append(all, sources(g.KvPairSources)...)
-	}
-	for _, g := range k.SecretGenerator {
-		all = append(all, sources(g.KvPairSources)...)
-	}
 	//lint:ignore SA1019 kustomize still reads PatchesJson6902
 	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
 		all = append(all, p.Path)
@@ -344,9 +386,23 @@ func (k *kustomization) loaded() []string {
 	return slices.DeleteFunc(all, func(p string) bool { return p == "" })
 }
 
-// sources returns the files of a generator, each as it is written: FILE or KEY=FILE.
-func sources(s types.KvPairSources) []string {
-	return slices.Concat(s.EnvSources, s.FileSources)
+// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the kustomization is
+// built without the generator.
+func (k *kustomization) generator(w *walk, file reference, field string, g types.GeneratorArgs) {
+	for _, file.text = range slices.Concat(g.EnvSources, g.FileSources) {
+		err := w.load(k.dir, file)
+		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
+			err = w.options.Lacking.Lacks(file.notCovered("%s is not in this repository", file.text))
+			if w.without == nil {
+				w.without = map[*kustomization]map[[2]string]bool{}
+			}
+			if w.without[k] == nil {
+				w.without[k] = map[[2]string]bool{}
+			}
+			w.without[k][[2]string{field, g.Name}] = true
+		}
+		w.note(err)
+	}
 }
 
 // loadAll looks for files that a kustomization in dir reads.
@@ -471,4 +527,40 @@ func isRepository(ref string) bool {
 	}
 	user, rest, ok := strings.Cut(ref, "@")
 	return ok && user != "" && !strings.ContainsAny(user, "/.:") && strings.ContainsAny(rest, "/:")
+}
+
+// Generator is an entry of configMapGenerator or secretGenerator: its text, and the files that it names, relative to the kustomization.
+type Generator struct {
+	Text  string
+	Files []string
+}
+
+// Generators returns the entries of a kustomization file that generate an object of a kind with a name, before kustomize adds anything to it.
+func Generators(content []byte, kind, name string) []Generator {
+	k, err := parse(content)
+	if err != nil {
+		return nil
+	}
+	var all []Generator
+	add := func(of string, g types.GeneratorArgs, entry any) {
+		if of != kind || g.Name != name {
+			return
+		}
+		text, _ := json.Marshal(entry)
+		found := Generator{Text: string(text)}
+		for _, file := range slices.Concat(g.EnvSources, g.FileSources) {
+			if _, after, ok := strings.Cut(file, "="); ok {
+				file = after
+			}
+			found.Files = append(found.Files, file)
+		}
+		all = append(all, found)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		add("ConfigMap", g.GeneratorArgs, g)
+	}
+	for _, g := range k.SecretGenerator {
+		add("Secret", g.GeneratorArgs, g)
+	}
+	return all
 }

@@ -94,7 +94,8 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 	parsed, err := w.options.Parsed.parse(content)
 	if err != nil {
 		k.Err = err
-		return k, nil
+		dirs, _ := w.mentioned(dir, content)
+		return k, dirs
 	}
 	var included []string
 	for _, ref := range slices.Concat(parsed.Resources, parsed.Components, parsed.Generators, parsed.Transformers, parsed.Validators) {
@@ -106,6 +107,26 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 		}
 	}
 	return k, included
+}
+
+// mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of it may be one.
+func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
+	words := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) })
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		if isURL(word) || isRepository(word) || path.IsAbs(word) {
+			continue
+		}
+		name, isDir, err := w.disk.find(path.Join(top, dir, word))
+		switch {
+		case err != nil || name == "." || strings.HasPrefix(dir+"/", name+"/"):
+		case !isDir:
+			files = append(files, name)
+		case File(w.disk.tree, name) != "":
+			dirs = append(dirs, name)
+		}
+	}
+	return dirs, files
 }
 
 // Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
@@ -174,25 +195,24 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	}
 	at, err := fs.ReadFile(w.disk.tree, path.Join(dir, FetchedAt))
 	if err != nil {
-		return from.notCovered("%s is not in this repository", from.text)
+		err = from.notCovered("%s is not in this repository", from.text)
+		if slices.Contains(k.Resources, from.text) { // a component changes what is here
+			err = w.options.Lacking.Lacks(err)
+			k.replace(w, from.text, "")
+		}
+		return err
 	}
 	target := path.Join(dir, FetchedTree, string(at))
 	info, err := fs.Stat(w.disk.tree, target)
 	if err != nil {
 		return from.invalid("%s: %w", from.text, plain(err))
 	}
-	if w.remotes == nil {
-		w.remotes = map[*kustomization]map[string]string{}
-	}
-	if w.remotes[k] == nil {
-		w.remotes[k] = map[string]string{}
-	}
 	if info.IsDir() {
 		below, err := filepath.Rel(filepath.FromSlash(k.dir), filepath.FromSlash(target))
 		if err != nil {
 			return from.invalid("%w", err)
 		}
-		w.remotes[k][from.text] = filepath.ToSlash(below)
+		k.replace(w, from.text, filepath.ToSlash(below))
 		k.includes = append(k.includes, target)
 		return w.directory(path.Join(top, target), from)
 	}
@@ -203,33 +223,44 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	if err != nil {
 		return from.invalid("%s: %w", from.text, err)
 	}
-	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(w.remotes[k]))) // a file has to be below its kustomization
+	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(w.replaced[k]))) // a file has to be below its kustomization
 	w.disk.generate(name, content, k.file)
-	w.remotes[k][from.text] = path.Base(name)
+	k.replace(w, from.text, path.Base(name))
 	return each(name)
 }
 
-// replaceRemotes puts what was fetched in the place of URLs.
+// replace puts something in the place of a reference, "" to leave it out.
+func (k *kustomization) replace(w *walk, text, by string) {
+	if w.replaced == nil {
+		w.replaced = map[*kustomization]map[string]string{}
+	}
+	if w.replaced[k] == nil {
+		w.replaced[k] = map[string]string{}
+	}
+	w.replaced[k][text] = by
+}
+
+// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
 func (w *walk) replaceRemotes() error {
-	for k, by := range w.remotes {
+	changed := map[*kustomization]bool{}
+	for k := range w.replaced {
+		changed[k] = true
+	}
+	for k := range w.without {
+		changed[k] = true
+	}
+	for k := range changed {
+		by := w.replaced[k]
 		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
 			for key, value := range fields {
+				var err error
 				switch strings.ToLower(key) {
 				case "resources", "bases", "components":
-				default:
-					continue
+					fields[key], err = replacedIn(value, by)
+				case "configmapgenerator", "secretgenerator":
+					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
 				}
-				var list []string
-				if err := json.Unmarshal(value, &list); err != nil {
-					return err
-				}
-				for i, ref := range list {
-					if name, ok := by[ref]; ok {
-						list[i] = name
-					}
-				}
-				var err error
-				if fields[key], err = json.Marshal(list); err != nil {
+				if err != nil {
 					return err
 				}
 			}
@@ -242,4 +273,36 @@ func (w *walk) replaceRemotes() error {
 		w.disk.generate(k.file, content, k.file)
 	}
 	return nil
+}
+
+// replacedIn returns a list of references with what takes the place of some.
+func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
+	var list []string
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	kept := []string{}
+	for _, ref := range list {
+		name, ok := by[ref]
+		switch {
+		case !ok:
+			kept = append(kept, ref)
+		case name != "":
+			kept = append(kept, name)
+		}
+	}
+	return json.Marshal(kept)
+}
+
+// withoutGenerators returns a list of generators without some, by their field in small letters and their name.
+func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
+	var list []map[string]any
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(g map[string]any) bool {
+		name, _ := g["name"].(string)
+		return without[[2]string{field, name}]
+	})
+	return json.Marshal(list)
 }

@@ -4,6 +4,7 @@ package rendered
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -70,6 +71,27 @@ func (e *NotCovered) Error() string {
 		return fmt.Sprintf("%s: %s", e.File, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+}
+
+// Lacking is what a unit was rendered without: remote bases, files of generators that git does not hold, dependencies of charts. A
+// renderer without a Lacking fails with the first of them.
+type Lacking struct {
+	// First is why the unit is not covered as a whole; nil if it lacks nothing.
+	First *NotCovered
+	// Apart are files that decide only about the objects in them, not about what is missing.
+	Apart map[string]bool
+}
+
+// Lacks notes what is missing and returns nil, or returns err if it is something else, or l is nil.
+func (l *Lacking) Lacks(err error) error {
+	missing, ok := errors.AsType[*NotCovered](err)
+	if l == nil || !ok {
+		return err
+	}
+	if l.First == nil {
+		l.First = missing
+	}
+	return nil
 }
 
 // Invalid is the error of a unit that its own tool refuses to render: a file that is missing, a cycle, malformed YAML.

@@ -66,33 +66,33 @@ func (p *Pool) Close() {
 	}
 }
 
-// Render renders a job in a worker. The error is a *rendered.NotCovered, what is wrong with the unit, or that the job took more
+// Render renders a job in a worker, and returns what the objects were rendered without, nil for nothing. The error is a *rendered.NotCovered, what is wrong with the unit, or that the job took more
 // time or memory than it may.
-func (p *Pool) Render(job *Job) ([]rendered.Object, error) {
+func (p *Pool) Render(job *Job) (objects []rendered.Object, lacks *rendered.NotCovered, err error) {
 	limit, err := p.remaining()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w := <-p.free
 	defer func() { p.free <- w }()
 	if w == nil {
 		if w, err = start(p.limits.Memory); err != nil {
 			w = nil
-			return nil, fmt.Errorf("units cannot be rendered: %w", err)
+			return nil, nil, fmt.Errorf("units cannot be rendered: %w", err)
 		}
 	}
 	a, err := w.do(job, limit)
 	if err != nil {
 		w = nil
-		return nil, p.explain(job, err)
+		return nil, nil, p.explain(job, err)
 	}
 	switch {
 	case a.NotCovered != nil:
-		return nil, a.NotCovered
+		return nil, nil, a.NotCovered
 	case a.Err != "":
-		return nil, errors.New(a.Err)
+		return nil, nil, errors.New(a.Err)
 	}
-	return a.Objects, nil
+	return a.Objects, a.Lacks, nil
 }
 
 // remaining returns how long the next job may take.

@@ -38,6 +38,8 @@ type Job struct {
 	Files map[string][]byte
 	// Links are the texts of links, by their paths.
 	Links map[string]string
+	// Lacking is for the renderer to fill.
+	Lacking *rendered.Lacking
 }
 
 // answer is what came of a job.
@@ -45,7 +47,8 @@ type answer struct {
 	Objects    []rendered.Object
 	Values     map[string]*rendered.Value // of Objects, by ID, without those of earlier answers
 	NotCovered *rendered.NotCovered
-	Err        string // "" for none
+	Lacks      *rendered.NotCovered // what Objects were rendered without, nil for nothing
+	Err        string               // "" for none
 }
 
 // Renderer renders one job. The files are those of the job.
@@ -135,15 +138,18 @@ func render(renderers map[string]Renderer, job *Job) (a answer) {
 	if do == nil {
 		return answer{Err: fmt.Sprintf("nothing renders a %s", job.Kind)}
 	}
+	job.Lacking = &rendered.Lacking{}
 	objects, err := do(context.Background(), files, job)
 	var missing *rendered.NotCovered
 	switch {
 	case errors.As(err, &missing):
 		return answer{NotCovered: missing}
+	case err != nil && job.Lacking.First != nil: // such as a patch of what is missing
+		return answer{NotCovered: job.Lacking.First}
 	case err != nil:
 		return answer{Err: err.Error()}
 	}
-	return answer{Objects: objects}
+	return answer{Objects: objects, Lacks: job.Lacking.First}
 }
 
 // firstLine returns the first line of what a worker wrote to its standard error, shortened, for a message.

@@ -90,20 +90,20 @@ func TestRender(t *testing.T) {
 		if runtime.GOOS != "linux" && (c.dir == "open" || c.dir == "connect" || c.dir == "start" || c.dir == "repeat") {
 			continue
 		}
-		_, err := p.Render(&Job{Kind: "try", Dir: c.dir})
+		_, _, err := p.Render(&Job{Kind: "try", Dir: c.dir})
 		if c.dir != "echo" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%s: %v, want %s", c.dir, err, c.want)
 		}
-		objects, err := p.Render(&Job{Kind: "try", Dir: "echo", Spec: []byte("spec"), Files: map[string][]byte{"a": []byte("text")}})
+		objects, _, err := p.Render(&Job{Kind: "try", Dir: "echo", Spec: []byte("spec"), Files: map[string][]byte{"a": []byte("text")}})
 		if err != nil || len(objects) != 1 || string(objects[0].YAML) != "text" || objects[0].File != "spec" {
 			t.Errorf("after %s: %v, %v", c.dir, objects, err)
 		}
 	}
-	if _, err := p.Render(&Job{Kind: "try", Dir: "recurse"}); err == nil {
+	if _, _, err := p.Render(&Job{Kind: "try", Dir: "recurse"}); err == nil {
 		t.Error("endless recursion has no error")
 	}
 	var missing *rendered.NotCovered
-	if _, err := p.Render(&Job{Kind: "try", Dir: "missing"}); !errors.As(err, &missing) {
+	if _, _, err := p.Render(&Job{Kind: "try", Dir: "missing"}); !errors.As(err, &missing) {
 		t.Errorf("what is missing: %v", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestApart(t *testing.T) {
 	defer p.Close()
 	for _, id := range []string{"x", "y", "x"} {
 		for range 5 { // by all workers
-			objects, err := p.Render(&Job{Kind: "try", Dir: "apart", Spec: []byte(id)})
+			objects, _, err := p.Render(&Job{Kind: "try", Dir: "apart", Spec: []byte(id)})
 			if err != nil || len(objects) != 2 {
 				t.Fatal(objects, err)
 			}
@@ -132,10 +132,10 @@ func TestApart(t *testing.T) {
 func TestAllTogether(t *testing.T) {
 	p := NewPool(Limits{Unit: time.Minute, All: time.Second})
 	defer p.Close()
-	if _, err := p.Render(&Job{Kind: "try", Dir: "hang"}); err == nil || !strings.Contains(err.Error(), "more than 1s") {
+	if _, _, err := p.Render(&Job{Kind: "try", Dir: "hang"}); err == nil || !strings.Contains(err.Error(), "more than 1s") {
 		t.Errorf("the first: %v", err)
 	}
-	if _, err := p.Render(&Job{Kind: "try", Dir: "echo"}); err == nil || !strings.Contains(err.Error(), "all units together took more than 1s") {
+	if _, _, err := p.Render(&Job{Kind: "try", Dir: "echo"}); err == nil || !strings.Contains(err.Error(), "all units together took more than 1s") {
 		t.Errorf("the second: %v", err)
 	}
 }
