@@ -137,6 +137,7 @@ Exit status: 0 if no change is refused, 1 if some change is refused (with --stri
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "leave out the catalogue of what operators and the CRDs of well-known projects refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
+	cmd.Flags().BoolVar(&c.all, "all", false, "name all objects that one line refuses in text, not only the first few")
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "exit with 1 if something that changed was not checked; strict: true in "+manifest.AcceptFile+" does the same")
@@ -193,6 +194,7 @@ func (c *checkCommand) run(args []string) error {
 		return fmt.Errorf("%w (in %s)", err, enumerate(args, "the repository"))
 	}
 	p.end()
+	r.ListAll = c.all
 	return c.print(r)
 }
 
@@ -311,6 +313,7 @@ type checkCommand struct {
 	minor       string // of Kubernetes
 	noBuiltin   bool
 	noOperators bool
+	all         bool // objects are named in text
 	options     compare.Options
 	outputs     *report.Outputs
 	progress    *progress

@@ -50,6 +50,8 @@ type Report struct {
 	Others int `json:"-"`
 	// Strict is set when the run fails unless Complete.
 	Strict bool `json:"-"`
+	// ListAll is set when text names all objects that one line refuses, not only the first few.
+	ListAll bool `json:"-"`
 }
 
 // Subject is an object that the report is about.

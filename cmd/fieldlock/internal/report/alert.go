@@ -121,6 +121,7 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		alerts = append(alerts, a)
 	}
+	alerts = byLine(alerts, r.Violations)
 	remark := func(rule, level, title string, m *compare.Remark) {
 		field := strings.TrimSpace(m.Kind + " " + m.Object)
 		if m.Path != "" {
@@ -175,6 +176,32 @@ func checkAlerts(r *compare.Report) []alert {
 		})
 	}
 	return alerts
+}
+
+// byLine makes one alert of those about one field of several objects of a kind that one line refuses. alerts are those of violations.
+func byLine(alerts []alert, violations []compare.Violation) []alert {
+	var list []alert
+	causes := map[string]int{}
+	others := map[int][]string{} // the objects that an alert stands for, besides its own
+	for i, a := range alerts {
+		v := &violations[i]
+		cause := fmt.Sprintf("%q %d %t", []string{a.rule, a.level, a.accepted, v.Kind, v.Path, v.Rule, v.Policy, string(v.Key), a.at.Filename}, a.at.Line, a.fails)
+		at, known := causes[cause]
+		if !known || a.at.Line == 0 || !manifest.IsFile(a.at.Filename) {
+			causes[cause] = len(list)
+			list = append(list, a)
+			continue
+		}
+		if !strings.HasPrefix(list[at].field, strings.TrimSpace(v.Kind+" "+v.Object)+":") && !slices.Contains(others[at], v.Object) {
+			others[at] = append(others[at], v.Object)
+		}
+	}
+	for at, names := range others {
+		if len(names) > 0 {
+			list[at].message += fmt.Sprintf("; the same line refuses %s: %s", Count(len(names), "more object"), firstOf(names, namedObjects))
+		}
+	}
+	return list
 }
 
 // lostAlerts warns about the deletions that lose data or other objects, unless they are refused and so have an alert.

@@ -33,9 +33,12 @@ func checkText(w io.Writer, r *compare.Report) error {
 
 // writeCheck prints what stands between the headlines, and ends it with an empty line.
 func writeCheck(w io.Writer, r *compare.Report, p Palette) {
-	objects := refusedObjects(r)
+	objects, limit := refusedObjects(r), namedObjects
+	if r.ListAll {
+		limit = len(r.Violations)
+	}
 	for i := range objects {
-		writeObject(w, &objects[i], p)
+		writeObject(w, objects[i], limit, p)
 		fmt.Fprintln(w)
 	}
 	for _, u := range merged(repeatedRemarks(r.Unknown)) {
@@ -133,8 +136,11 @@ func deletionText(d *compare.Deletion, cost string, escape func(string) string) 
 	return fmt.Sprintf("deleted (cost: %s): %s", cost, escape(means))
 }
 
-// writeObject prints the violations of one object, and what replacing it takes.
-func writeObject(w io.Writer, o *refusedObject, p Palette) {
+// namedObjects is how many of the objects that one line refuses are named.
+const namedObjects = 5
+
+// writeObject prints the violations of one object, or of the objects that one line refuses, and what replacing it takes.
+func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	violations := o.violations
 	first := &violations[0]
 	mark := p.Green("✓")
@@ -147,15 +153,28 @@ func writeObject(w io.Writer, o *refusedObject, p Palette) {
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim("("+placeText(&first.Subject, first.ObjectLine)+moved+")"))
+	place := placeText(&first.Subject, first.ObjectLine)
+	if len(o.others) > 0 {
+		place = fmt.Sprintf("%s:%d", Printable(first.File), first.Line)
+	}
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(o.title())), p.Dim("("+place+moved+")"))
+	if len(o.others) > 0 {
+		fmt.Fprintf(w, "  %s\n", o.names(limit))
+	}
 	if also := o.alsoIn(); len(also) > 0 {
 		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(also, ", ")))
 	}
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}
+	if o.differ() {
+		fmt.Fprintf(w, "      %s\n", p.Dim("these are the values of "+Printable(first.Object)+"; the others differ"))
+	}
 	if re := o.replacement; re != nil && len(re.How) > 0 {
 		writeReplacement(w, re, p)
+		if len(o.others) > 0 {
+			fmt.Fprintf(w, "  %s\n", p.Dim("these ways name "+Printable(first.Object)+"; those of the others are alike"))
+		}
 	}
 }
 

@@ -178,9 +178,12 @@ func skippedText(r *compare.Report) string {
 }
 
 // someOf lists the first few names.
-func someOf(names []string) string {
-	text := Printable(strings.Join(names[:min(len(names), named)], ", "))
-	if more := len(names) - named; more > 0 {
+func someOf(names []string) string { return firstOf(names, named) }
+
+// firstOf lists at most limit names, and counts the others.
+func firstOf(names []string, limit int) string {
+	text := Printable(strings.Join(names[:min(len(names), limit)], ", "))
+	if more := len(names) - limit; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -24,10 +24,10 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	objects := refusedObjects(r)
 	var rows, ways []string
 	for i := range objects {
-		o := &objects[i]
+		o := objects[i]
 		for j := range o.violations {
 			v := &o.violations[j]
-			rows = append(rows, markdownRow(objectCell(v, o.also), cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
+			rows = append(rows, markdownRow(objectCell(o, v), cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
 		}
 		if o.replacement != nil && len(o.replacement.How) > 0 {
 			ways = append(ways, waysMarkdown(o.replacement))
@@ -97,26 +97,30 @@ func (m *markdownPage) section(title, head, noun string, rows []string, shown, l
 	}
 }
 
-// objectCell names an object and all places that have it.
-func objectCell(v *compare.Violation, also []*compare.Violation) string {
+// objectCell names an object, or the objects that one line refuses, and all places that have it.
+func objectCell(o *refusedObject, v *compare.Violation) string {
 	const shown = 3
 	place := func(v *compare.Violation) string {
 		text := markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
-		if v.Unit != "" {
+		if v.Unit != "" && len(o.others) == 0 {
 			text += " in " + markdownCode(v.Unit)
 		}
 		return text
 	}
-	cell := markdownText(v.Kind+" "+v.Object) + "<br>" + place(v)
-	for i, other := range also {
-		if i == shown && len(also) > shown+1 {
-			cell += fmt.Sprintf("<details><summary>and %d more</summary>", len(also)-shown)
+	cell := markdownText(o.title())
+	if len(o.others) > 0 {
+		cell += ": " + markdownText(o.names(namedObjects))
+	}
+	cell += "<br>" + place(v)
+	for i, other := range o.also {
+		if i == shown && len(o.also) > shown+1 {
+			cell += fmt.Sprintf("<details><summary>and %d more</summary>", len(o.also)-shown)
 		} else {
 			cell += "<br>"
 		}
 		cell += place(other)
 	}
-	if len(also) > shown+1 {
+	if len(o.also) > shown+1 {
 		cell += "</details>"
 	}
 	return cell

@@ -2,47 +2,104 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// Nine clusters that have the same object are refused the same change nine times. People read it once, with the nine places;
-// JSON and the formats of code review tools have each of them.
+// One edit can refuse many objects: a component of nine clusters, a label of fifty Deployments. People read each cause once, with the
+// objects that it refuses; JSON has each of them.
+//
+//	✗ 16 PersistentVolumeClaims (components/claim.yaml:16)
+//	  default/wiki, home/hass, media/films, media/music, media/photos and 11 more
+//	  spec.storageClassName  line 16: Forbidden: spec is immutable after creation …
+//	      "block" → "shared"
 
 // refusedObject is an object with its violations.
 type refusedObject struct {
 	violations  []compare.Violation
 	replacement *compare.Replacement // nil if nothing is known about replacing it
 	also        []*compare.Violation // the first violation of each other object with the same violations
+	others      []*refusedObject     // of the kind, that the same line refuses in the same way
 }
 
-// refusedObjects arranges the violations of a report by object. Objects of one kind and name that break the same locks by the
-// same change, in several files or units, are one.
-func refusedObjects(r *compare.Report) []refusedObject {
-	var objects []refusedObject
-	at := map[string]int{}
+// refusedObjects arranges the violations of a report by cause: first by object, of which those of one kind and name that break the
+// same locks by the same change in several files or units are one; then by the line that refuses them.
+func refusedObjects(r *compare.Report) []*refusedObject {
+	var objects []*refusedObject
+	known, causes := map[string]*refusedObject{}, map[string]*refusedObject{}
 	for rest := r.Violations; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
 			n++
 		}
-		o := refusedObject{violations: rest[:n]}
+		o := &refusedObject{violations: rest[:n]}
 		rest = rest[n:]
 		if i := slices.IndexFunc(r.Replacements, func(re compare.Replacement) bool { return re.Same(&o.violations[0].Subject) }); i >= 0 {
 			o.replacement = &r.Replacements[i]
 		}
-		key := o.key()
-		if i, ok := at[key]; ok {
-			objects[i].also = append(objects[i].also, &o.violations[0])
+		key, cause := o.key(), o.cause()
+		switch {
+		case known[key] != nil:
+			known[key].also = append(known[key].also, &o.violations[0])
 			continue
+		case cause != "" && causes[cause] != nil:
+			causes[cause].others = append(causes[cause].others, o)
+		default:
+			objects, causes[cause] = append(objects, o), o
 		}
-		at[key] = len(objects)
-		objects = append(objects, o)
+		known[key] = o
 	}
 	return objects
+}
+
+// names lists the objects of a block, at most limit of them.
+func (o *refusedObject) names(limit int) string {
+	names := []string{o.violations[0].Object}
+	for _, other := range o.others {
+		names = append(names, other.violations[0].Object)
+	}
+	return firstOf(names, limit)
+}
+
+// title names the object of a block by its kind and name, or counts its objects.
+func (o *refusedObject) title() string {
+	first := &o.violations[0]
+	if len(o.others) == 0 {
+		return strings.TrimSpace(first.Kind + " " + first.Object)
+	}
+	return Count(len(o.others)+1, first.Kind)
+}
+
+// differ reports whether the objects of a block have other values than the first one.
+func (o *refusedObject) differ() bool {
+	return slices.ContainsFunc(o.others, func(other *refusedObject) bool {
+		for i := range o.violations {
+			if !slices.Equal(changes(&o.violations[i], false), changes(&other.violations[i], false)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// cause is equal for objects that the same lines refuse in the same way; "" where no line is known.
+func (o *refusedObject) cause() string {
+	var b strings.Builder
+	for i := range o.violations {
+		v := &o.violations[i]
+		if v.Line == 0 || !manifest.IsFile(v.File) {
+			return ""
+		}
+		fmt.Fprintf(&b, "%q %d\n", v.File, v.Line)
+		o.write(&b, v)
+	}
+	o.writeReplacement(&b)
+	return b.String()
 }
 
 // key is equal for objects of which the same can be said.
@@ -50,13 +107,24 @@ func (o *refusedObject) key() string {
 	var b strings.Builder
 	for i := range o.violations {
 		v := &o.violations[i]
-		fmt.Fprintf(&b, "%q %q %t %t %t %t %t\n", []string{v.APIVersion, v.Kind, v.Object, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.Change, v.AcceptedReason, v.Owners, v.EnforcedBy, v.Source},
-			changes(v, false), v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
+		fmt.Fprintf(&b, "%q %q\n", []string{v.Object, v.Change, v.Owners}, changes(v, false))
+		o.write(&b, v)
 	}
-	if o.replacement != nil {
-		fmt.Fprintf(&b, "%q %q %d %t %t", o.replacement.Cost, o.replacement.Message, len(o.replacement.How), o.replacement.Requested, o.replacement.RequestedNew)
-	}
+	o.writeReplacement(&b)
 	return b.String()
+}
+
+// write writes what a block says of a violation, apart from its object, place and values.
+func (o *refusedObject) write(b *strings.Builder, v *compare.Violation) {
+	fmt.Fprintf(b, "%q %t %t %t %t %t\n",
+		[]string{v.APIVersion, v.Kind, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.AcceptedReason, v.EnforcedBy, v.Source},
+		v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
+}
+
+func (o *refusedObject) writeReplacement(b *strings.Builder) {
+	if re := o.replacement; re != nil {
+		fmt.Fprintf(b, "%q %q %d %t %t", re.Cost, re.Message, len(re.How), re.Requested, re.RequestedNew)
+	}
 }
 
 // repeatedRemark is a remark, and where the same is said of an object of its kind and name.
@@ -170,13 +238,39 @@ func alike(one, other string) bool {
 	return 3*differ < len(a) || differ == 0
 }
 
-// alsoIn lists the other places of an object.
+// alsoIn lists the other places of an object: units by their shortest names, and files that no unit reads.
 func (o *refusedObject) alsoIn() []string {
-	places := withPlace(nil, &o.violations[0].Subject, o.violations[0].ObjectLine)
+	var places []string
+	var units []string
 	for _, v := range o.also {
-		places = withPlace(places, &v.Subject, v.ObjectLine)
+		switch {
+		case v.Unit == "":
+			places = withPlace(places, &v.Subject, v.ObjectLine)
+		case v.Unit != o.violations[0].Unit && !slices.Contains(units, v.Unit):
+			units = append(units, v.Unit)
+		}
 	}
-	return places[1:]
+	return append(places, shortest(units)...)
+}
+
+// unitKind begins the name of a unit.
+var unitKind = regexp.MustCompile(`^(Flux Kustomization|kustomization|HelmRelease|chart|Application|ApplicationSet) `)
+
+// shortest returns the shortest ends of the names of units that tell them apart: "prod" for "kustomization apps/overlays/prod".
+func shortest(units []string) []string {
+	paths, short := make([]string, len(units)), make([]string, len(units))
+	for i, unit := range units {
+		paths[i] = "/" + unitKind.ReplaceAllString(unit, "")
+	}
+	for i, path := range paths {
+		end := len(path)
+		for isUnique := false; !isUnique && end > 0; {
+			end = strings.LastIndex(path[:end], "/")
+			isUnique = !slices.ContainsFunc(paths, func(other string) bool { return other != path && strings.HasSuffix(other, path[end:]) })
+		}
+		short[i] = Printable(strings.TrimPrefix(path[end:], "/"))
+	}
+	return short
 }
 
 // withPlace adds a place of an object, unless it is like the last one: the units of two clusters can have one name.

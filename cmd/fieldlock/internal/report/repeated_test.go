@@ -94,9 +94,16 @@ func TestRepeated(t *testing.T) {
 				s.File, s.ObjectLine, s.Unit = "base/web.yaml", i, fmt.Sprintf("overlays/o%d", i)
 			}
 		}
-		if text := print(f, units); strings.Count(text, `"a" → "b"`) != 1 || strings.Count(text, "overlays/o") < 18 {
-			t.Errorf("%s: some unit is missing:\n%s", f.Name, text)
+		text = strings.ReplaceAll(print(f, units), "overlays/", "")
+		if strings.Count(text, `"a" → "b"`) != 1 {
+			t.Errorf("%s: the change is printed again:\n%s", f.Name, text)
 		}
+		for i := range 9 {
+			if !strings.Contains(text, fmt.Sprintf("o%d", i)) {
+				t.Errorf("%s: unit %d is missing:\n%s", f.Name, i, text)
+			}
+		}
+		text = print(f, clusters(9))
 		for i := range 9 {
 			if !strings.Contains(text, fmt.Sprintf("clusters/c%d/web.yaml", i)) {
 				t.Errorf("%s: cluster %d is missing:\n%s", f.Name, i, text)
@@ -213,5 +220,63 @@ func TestRepeatedDeletions(t *testing.T) {
 	}
 	if out := print(textFormat); !strings.Contains(out, "(x.yaml:3 in kustomization a, x.yaml:3 in kustomization b)") {
 		t.Errorf("the units are missing:\n%s", out)
+	}
+}
+
+// TestOneLine: what one line refuses is one block, and one alert, with the first objects and a count; text lists all of them if it is
+// asked to, and another line has a block of its own.
+func TestOneLine(t *testing.T) {
+	r := &compare.Report{Checked: 50, Updated: 50}
+	for i := range 50 {
+		s := compare.Subject{Object: fmt.Sprintf("media/app%02d", i), Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "components/pvc.yaml", Line: 9, Unit: "Flux Kustomization x"}
+		if i == 49 {
+			s.Line = 10
+		}
+		r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.storageClassName", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
+		r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: "data", Message: "data goes", How: []string{"keep it", "kubectl delete " + s.Object}})
+	}
+	r.Violations[3].New = []byte(`"c"`)
+	print := func(f Format) string {
+		var b strings.Builder
+		if err := f.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	text := print(textFormat)
+	for _, want := range []string{
+		"✗ 50 objects refused, 50 violations: ", "✗ 49 PersistentVolumeClaims (components/pvc.yaml:9)\n  media/app00, media/app01, media/app02, media/app03, media/app04 and 44 more\n",
+		"the values of media/app00; the others differ", "these ways name media/app00", "✗ PersistentVolumeClaim media/app49",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "\n"); n > 25 {
+		t.Errorf("the text has %d lines:\n%s", n, text)
+	}
+	if text := print(markdownFormat); strings.Count(text, "44 more") != 1 || strings.Count(text, "Ways out for") != 2 {
+		t.Errorf("markdown:\n%s", text)
+	}
+	if text := print(githubFormat); strings.Count(text, "components/pvc.yaml,line=9,") != 1 || !strings.Contains(text, "refuses 48 more objects: media/app01, media/app02") {
+		t.Errorf("github:\n%s", text)
+	}
+	r.ListAll = true
+	if text := print(textFormat); !strings.Contains(text, "media/app48\n") {
+		t.Errorf("some object is not named:\n%s", text)
+	}
+}
+
+// TestShortest: units have the shortest names that tell them apart.
+func TestShortest(t *testing.T) {
+	for _, row := range []struct{ units, want []string }{
+		{[]string{"kustomization overlays/prod", "kustomization overlays/dev"}, []string{"prod", "dev"}},
+		{[]string{"kustomization prod/app", "kustomization dev/app", "HelmRelease media/films"}, []string{"prod/app", "dev/app", "films"}},
+		{[]string{"Flux Kustomization app", "Application other/app"}, []string{"app", "other/app"}},
+		{[]string{"chart charts/shop with values-prod.yaml"}, []string{"shop with values-prod.yaml"}},
+	} {
+		if got := shortest(row.units); !slices.Equal(got, row.want) {
+			t.Errorf("%v: got %v, want %v", row.units, got, row.want)
+		}
 	}
 }
