@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -63,12 +64,10 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply,
 		"{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
 	}
-	add := func(how string, more ...string) {
-		how = strings.NewReplacer(slices.Concat(words, more)...).Replace(how) // once: what is filled in comes from anywhere
-		if how != "" && !slices.Contains(r.How, how) {
-			r.How = append(r.How, how)
-		}
+	fill := func(way string, more ...string) string {
+		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way) // once: what is filled in comes from anywhere
 	}
+	var before []string // a replacement, or instead of one
 	edits, invalid := 0, 0
 	for _, v := range verdict.Violations {
 		if v.Row.Edit == "" {
@@ -77,35 +76,30 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		edits++
 		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
-			add("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path)
+			before = append(before, fill("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path))
 			continue
 		}
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
 		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
-		add(v.Row.Edit, "{path}", v.Path, "{null}", patch)
+		before = append(before, fill(v.Row.Edit, "{path}", v.Path, "{null}", patch))
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
-		r.Message = "an edit is enough, and a replacement does not help"
+		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(before)
 		return r
 	}
 	if edits > 0 && edits == len(verdict.Violations) {
-		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message
+		r.Message = kind.EditSuffices + r.Message
 	}
 	for _, v := range verdict.Violations {
-		add(v.Row.First)
+		before = append(before, fill(v.Row.First))
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		add("kubectl patch {claim}"+tool.Comment+"first enlarge this claim and the claims of the other pods; "+
-			"their storage class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
+		before = append(before, fill("kubectl patch {claim}"+tool.Comment+"first enlarge this claim and the claims of the other pods; "+
+			"their storage class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
 	}
-	for _, how := range k.source.How {
-		add(how)
-	}
-	if len(k.source.How) == 0 {
-		add("{delete} && {apply}")
-	}
+	r.How = k.source.Ways(strings.NewReplacer(words...), before...)
 	return r
 }
 

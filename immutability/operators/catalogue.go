@@ -17,12 +17,10 @@
 package operators
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,18 +36,7 @@ import (
 )
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no kinds.
-type Catalogue struct {
-	mu      sync.Mutex
-	files   []*operatorFile
-	byGroup map[string][]*operatorFile // by the API groups of their kinds
-	index   kindindex.Index[*Kind]     // of the files that were read
-}
-
-// operatorFile is a file of the folder data.
-type operatorFile struct {
-	name string
-	text []byte // nil when the file has been read
-}
+type Catalogue struct{ kinds *kindindex.Catalogue[*Kind] }
 
 // Load returns the catalogue. A file is read when a kind of its groups is first looked for, and the rows of a kind are compiled
 // when the kind is first used. The error is about the data, which is part of the program.
@@ -59,84 +46,70 @@ var catalogue = sync.OnceValues(list)
 
 // list returns the catalogue before anything is read.
 func list() (*Catalogue, error) {
-	entries, err := files.ReadDir("data")
+	kinds, err := kindindex.NewCatalogue(files, read)
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{byGroup: map[string][]*operatorFile{}}
-	for _, entry := range entries {
-		f := &operatorFile{name: path.Join("data", entry.Name())}
-		if f.text, err = files.ReadFile(f.name); err != nil {
-			return nil, err
-		}
-		c.files = append(c.files, f)
-		for line := range bytes.Lines(f.text) {
-			if group, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("group: ")); ok && !slices.Contains(c.byGroup[string(group)], f) {
-				c.byGroup[string(group)] = append(c.byGroup[string(group)], f)
-			}
-		}
-	}
-	return c, nil
+	return &Catalogue{kinds}, nil
 }
 
-// read reads the files that have not been read.
-func (c *Catalogue) read(files []*operatorFile) {
-	for _, f := range files {
-		if f.text == nil {
-			continue
-		}
-		if err := c.addFile(f.text); err != nil {
-			panic(fmt.Errorf("%s: %w", f.name, err)) // the data is part of the program, and a test reads all of it
-		}
-		f.text = nil
+// All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
+func (c *Catalogue) All() []*Kind {
+	if c == nil {
+		return nil
 	}
+	return c.kinds.All()
 }
 
-// addFile adds the kinds of a file.
-func (c *Catalogue) addFile(data []byte) error {
+// Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
+func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
+	if c == nil {
+		return nil, false
+	}
+	return c.kinds.Find(apiVersion, kind)
+}
+
+// read returns the kinds of a file.
+func read(text []byte) ([]kindindex.Entry[*Kind], error) {
 	operator := &operatorSource{}
-	if err := yaml.UnmarshalStrict(data, operator); err != nil {
-		return err
+	if err := yaml.UnmarshalStrict(text, operator); err != nil {
+		return nil, err
 	}
 	if len(operator.Versions) == 0 || !slices.IsSortedFunc(operator.Versions, compareVersions) {
-		return errors.New("versions has to list the versions that were read, oldest first")
+		return nil, errors.New("versions has to list the versions that were read, oldest first")
 	}
+	var entries []kindindex.Entry[*Kind]
 	for i := range operator.Kinds {
-		if err := operator.complete(&operator.Kinds[i]); err != nil {
-			return err
+		source := &operator.Kinds[i]
+		if err := operator.complete(source); err != nil {
+			return nil, err
 		}
-		if err := c.add(operator, &operator.Kinds[i]); err != nil {
-			return err
+		for _, name := range source.names() {
+			k := operator.kind(source, name)
+			if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
+				return nil, errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
+			}
+			k.APIVersion = schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+			entries = append(entries, kindindex.Entry[*Kind]{Of: k, Group: k.Group, Kind: name, Versions: k.Versions})
 		}
 	}
-	return nil
+	return entries, nil
 }
 
-// add adds the kinds of one entry.
-func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
-	names := source.Kinds
-	if source.Kind != "" {
-		names = append([]string{source.Kind}, names...)
+// names returns the kinds that an entry is about.
+func (k *kindSource) names() []string {
+	if k.Kind == "" {
+		return k.Kinds
 	}
-	for _, name := range names {
-		k := &Kind{
-			Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
-			Operator: operator.of(source),
-			Source:   source.EnforcedBy, Nothing: source.Nothing, source: source,
-		}
-		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
-			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
-		}
-		k.APIVersion = schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
-		c.index.Add(k, k.Group, name)
-		for _, version := range k.Versions {
-			gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
-			if !c.index.Serve(gvk, k) {
-				return errorf("there are two entries for %s", gvk)
-			}
-		}
+	return append([]string{k.Kind}, k.Kinds...)
+}
+
+// kind returns a kind of an entry.
+func (o *operatorSource) kind(source *kindSource, name string) *Kind {
+	return &Kind{
+		Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
+		Operator: o.of(source), Source: source.EnforcedBy, Nothing: source.Nothing, source: source,
 	}
-	return nil
 }
 
 // of returns the operator of a kind.
@@ -157,29 +130,6 @@ func plural(kind string) string {
 		return strings.TrimSuffix(name, "y") + "ies"
 	}
 	return name + "s"
-}
-
-// All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
-func (c *Catalogue) All() []*Kind {
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.read(c.files)
-	return c.index.All()
-}
-
-// Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
-func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
-	if c == nil {
-		return nil, false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	group, _, _ := strings.Cut(apiVersion, "/")
-	c.read(c.byGroup[group])
-	return c.index.Find(apiVersion, kind)
 }
 
 // Operator is a program that watches custom resources.
@@ -333,34 +283,21 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) built
 		return builtin.Replacement{Cost: builtin.CostUnknown, Message: "the kind is not known"}
 	}
 	r := builtin.Replacement{Cost: cmp.Or(builtin.Cost(k.source.Cost), builtin.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
-	add := func(how string) {
-		if how != "" && !slices.Contains(r.How, how) {
-			r.How = append(r.How, how)
-		}
-	}
-	edits := 0
+	var edits, first []string
 	for _, v := range verdict.Violations {
 		if v.Row.Edit != "" {
-			edits++
+			edits = append(edits, v.Row.Edit)
 		}
-		add(v.Row.Edit)
+		first = append(first, v.Row.First)
 	}
-	if edits > 0 && edits == len(verdict.Violations) {
-		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message
-	}
-	for _, v := range verdict.Violations {
-		add(v.Row.First)
+	if len(edits) > 0 && len(edits) == len(verdict.Violations) {
+		r.Message = kind.EditSuffices + r.Message
 	}
 	target := shell.Quote(k.Plural + "." + k.Group + "/" + text(newObj, "metadata.name"))
 	if namespace := text(newObj, "metadata.namespace"); namespace != "" {
 		target += " -n " + shell.Quote(namespace)
 	}
 	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE")
-	for _, how := range k.source.How {
-		add(fill.Replace(how))
-	}
-	if len(k.source.How) == 0 {
-		add(fill.Replace("{delete} && {apply}"))
-	}
+	r.How = k.source.Ways(fill, append(edits, first...)...)
 	return r
 }

@@ -15,12 +15,8 @@
 package crdfacts
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -104,64 +100,23 @@ func (k *Kind) Has(name string) bool {
 //go:embed data/*.yaml
 var files embed.FS
 
-// catalogue reads a file when a kind of its groups is first looked for.
-type catalogue struct {
-	mu      sync.Mutex
-	byGroup map[string][]*file
-	files   []*file
-	index   kindindex.Index[*Kind]
-}
-
-type file struct {
-	name string
-	text []byte // nil when the file has been read
-}
-
-var all = sync.OnceValue(func() *catalogue {
-	entries, err := files.ReadDir("data")
+var catalogue = sync.OnceValue(func() *kindindex.Catalogue[*Kind] {
+	c, err := kindindex.NewCatalogue(files, func(text []byte) ([]kindindex.Entry[*Kind], error) {
+		p, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		var entries []kindindex.Entry[*Kind]
+		for _, k := range p.Kinds {
+			entries = append(entries, kindindex.Entry[*Kind]{Of: k, Group: k.Group, Kind: k.Kind, Versions: k.Versions})
+		}
+		return entries, nil
+	})
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
-	c := &catalogue{byGroup: map[string][]*file{}}
-	for _, entry := range entries {
-		f := &file{name: path.Join("data", entry.Name())}
-		if f.text, err = files.ReadFile(f.name); err != nil {
-			panic(err)
-		}
-		c.files = append(c.files, f)
-		for line := range bytes.Lines(f.text) {
-			group, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("- group: "))
-			name := string(group)
-			if ok && !slices.Contains(c.byGroup[name], f) {
-				c.byGroup[name] = append(c.byGroup[name], f)
-			}
-		}
-	}
 	return c
 })
-
-// read reads those of files that have not been read.
-func (c *catalogue) read(files []*file) {
-	for _, f := range files {
-		if f.text == nil {
-			continue
-		}
-		p, err := Parse(f.text)
-		if err != nil {
-			panic(fmt.Errorf("%s: %w", f.name, err)) // the data is part of the program, and a test reads all of it
-		}
-		f.text = nil
-		for _, k := range p.Kinds {
-			c.index.Add(k, k.Group, k.Kind)
-			for _, version := range k.Versions {
-				gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
-				if !c.index.Serve(gvk, k) {
-					panic(fmt.Errorf("%s: %s has two entries", f.name, gvk))
-				}
-			}
-		}
-	}
-}
 
 // Parse reads a file of the folder data. A key that is not known is an error, as is a kind without a version.
 func Parse(text []byte) (*Project, error) {
@@ -179,20 +134,7 @@ func Parse(text []byte) (*Project, error) {
 }
 
 // Find returns what is known of an object's kind in its version; ok is false for one that no file has.
-func Find(apiVersion, kind string) (found *Kind, ok bool) {
-	c := all()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	group, _, _ := strings.Cut(apiVersion, "/")
-	c.read(c.byGroup[group])
-	return c.index.Find(apiVersion, kind)
-}
+func Find(apiVersion, kind string) (found *Kind, ok bool) { return catalogue().Find(apiVersion, kind) }
 
 // All returns every kind, sorted by group and kind.
-func All() []*Kind {
-	c := all()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.read(c.files)
-	return c.index.All()
-}
+func All() []*Kind { return catalogue().All() }

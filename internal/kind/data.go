@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
@@ -37,6 +38,34 @@ type Source struct {
 	Fields   map[string]FieldData `json:"fields"`
 	Rows     []Row                `json:"rows"`
 }
+
+// Ways returns the ways to get a refused change through, each once: what is to be done before a replacement or instead of it,
+// then the replacements, the gentlest first. fill fills in {delete}, {apply} and the like.
+func (s *Source) Ways(fill *strings.Replacer, before ...string) []string {
+	replacements := s.How
+	if len(replacements) == 0 {
+		replacements = []string{"{delete} && {apply}"}
+	}
+	ways := slices.Clone(before)
+	for _, way := range replacements {
+		ways = append(ways, fill.Replace(way)) // once: what is filled in comes from anywhere
+	}
+	return EachOnce(ways)
+}
+
+// EachOnce returns the texts of a list in their order, each once, and none that is empty.
+func EachOnce(list []string) []string {
+	var once []string
+	for _, text := range list {
+		if text != "" && !slices.Contains(once, text) {
+			once = append(once, text)
+		}
+	}
+	return once
+}
+
+// EditSuffices begins what a replacement costs where each violation has an edit that makes it unnecessary.
+const EditSuffices = "an edit is enough; if the object is replaced nevertheless: "
 
 // FieldData is what a comparison needs to know about one field, by its path in Source.Fields.
 type FieldData struct {
