@@ -84,8 +84,8 @@ func TestPolicies(t *testing.T) {
 			dir{"p": policyFor("p", "apps", "deployments", "object.spec.replicas == oldObject.spec.replicas") + binding, "d": deployment("apps/v1", 1)},
 			dir{"d": deployment("extensions/v1beta1", 2)}, a, a, []string{"unknown ns/d "}},
 		{"malformed", "it is a warning, as the server refuses it", dir{"p": strings.Replace(policy, "validations: [", "validations: 1 #", 1) + binding}, nil, b, a, nil},
-		{"a parameter with a namespace that does not count", "its CRD says that it has none", dir{"p": limited, "l": limits}, dir{"l": limits}, b, a, nil},
-		{"a parameter of an unknown kind", "the namespace may count", dir{"p": limited}, nil, b, a, []string{"unknown ns/w "}},
+		{"a parameter with a namespace that does not count", "its CRD says that it has none", dir{"p": limited, "l": limits}, dir{"p": limited, "l": limits}, b, a, nil},
+		{"a parameter of an unknown kind", "the namespace may count", dir{"p": limited}, dir{"p": limited}, b, a, []string{"unknown ns/w "}},
 		{"syntax error", "nobody knows what such a policy does", dir{"p": policyFor("p", "example.com", "widgets", sameClass+".") + binding}, nil, b, a, []string{"unknown ns/w "}},
 	} {
 		news, olds := dir{"crd": crd, "w": row.newW}, dir{"crd": crd, "w": row.oldW}

@@ -37,7 +37,7 @@ func TestHostile(t *testing.T) {
 	for i := range 60 {
 		doubled = append(doubled, fmt.Sprintf("variables.v%d + variables.v%d", i, i))
 	}
-	// Each atom has three values, and nothing can be said about more than a few of them.
+	// Each of them reads a field that only the server sets.
 	atoms := make([]string, 200)
 	for i := range atoms {
 		atoms[i] = fmt.Sprintf("has(oldObject.status.a%d)", i)

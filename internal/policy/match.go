@@ -40,14 +40,13 @@ type match struct {
 	reason   string // why the answer is maybe
 }
 
-// matches matches an update as Matcher.Matches does. Nil constraints match everything, with the resource of the request. on
-// are the sides whose namespaces count.
-func (s *Set) matches(constraints *admissionv1.MatchResources, u *Update, on sides) match {
+// matches matches an update as Matcher.Matches does. Nil constraints match everything, with the resource of the request.
+func (s *Set) matches(constraints *admissionv1.MatchResources, u *Update) match {
 	m := match{answer: yes, resource: u.resource(), kind: u.kind()}
 	if constraints == nil {
 		return m
 	}
-	inNamespace, err := s.matchesNamespace(constraints.NamespaceSelector, u, on)
+	inNamespace, err := s.matchesNamespace(constraints.NamespaceSelector, u)
 	if inNamespace == no && err == nil || !matchesObject(constraints.ObjectSelector, u) {
 		return match{}
 	}
@@ -104,8 +103,8 @@ func matchesObject(s *metav1.LabelSelector, u *Update) bool {
 }
 
 // matchesNamespace matches the namespace of an update as package predicates/namespace does. The label with the name of a
-// namespace is always known, the others where its manifest is there.
-func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update, on sides) (answer, error) {
+// namespace is always known, the others where both sides have its manifest.
+func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update) (answer, error) {
 	if selector == nil || !u.Namespaced && !u.isNamespace() {
 		return yes, nil
 	}
@@ -119,17 +118,13 @@ func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update, on sid
 		return answerOf(wanted.Matches(own)), nil
 	}
 	name := namespaceOf(u.New)
-	known := s.namespace(name, on)
-	best := no
-	for _, namespace := range known {
-		set := labels.Set(labelsOf(namespace.Object))
-		set[corev1.LabelMetadataName] = name
-		best = max(best, answerOf(wanted.Matches(set)))
+	namespace, ok := s.namespaces.of("/" + name)
+	if !ok {
+		return matchesName(wanted, name), nil
 	}
-	if len(known) > 0 {
-		return best, nil
-	}
-	return matchesName(wanted, name), nil
+	own := labels.Set(labelsOf(namespace))
+	own[corev1.LabelMetadataName] = name
+	return answerOf(wanted.Matches(own)), nil
 }
 
 // matchesName matches a namespace of which only the name is known, or "" if not even that.
@@ -144,17 +139,6 @@ func matchesName(selector labels.Selector, name string) answer {
 		all = min(all, answerOf(r.Matches(labels.Set{corev1.LabelMetadataName: name})))
 	}
 	return all
-}
-
-// namespace returns the manifests of a namespace.
-func (s *Set) namespace(name string, on sides) []entry {
-	var list []entry
-	for _, e := range s.namespaces[name] {
-		if e.and(on).any() {
-			list = append(list, e)
-		}
-	}
-	return list
 }
 
 // exempt reports whether API servers ask no policy about objects of a kind, as that could lock everybody out.

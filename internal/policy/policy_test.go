@@ -65,7 +65,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func checkRefused(t *testing.T, c *policycase.Case, v policy.Verdict) {
+func checkRefused(t *testing.T, c *policycase.Case, v policy.Decision) {
 	t.Helper()
 	switch {
 	case c.Refused == "" && len(v.Refused) > 0:

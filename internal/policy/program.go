@@ -3,11 +3,11 @@
 //
 // The manifests do not hold everything that a policy can read: who makes the request, what its authorizer says, the status of
 // an object, perhaps the namespace and the parameters. Where such a value decides, the verdict is unknown and gives the
-// reason. Where it does not decide (`request.userInfo.username == 'admin' || object.spec.x == oldObject.spec.x`, with equal
+// reason; parameters and namespaces count where both sides have them. Where it does not decide (`request.userInfo.username == 'admin' || object.spec.x == oldObject.spec.x`, with equal
 // values), the verdict is certain.
 //
 // The order of reading: set.go, the documents; match.go, which updates a policy is for; reads.go, what an expression reads
-// that the manifests lack; program.go, expressions compiled and run; verdict.go, all of it together.
+// that the manifests lack; program.go, expressions compiled and run; decision.go, all of it together.
 package policy
 
 import (
@@ -45,7 +45,7 @@ type program struct {
 	mutex      sync.Mutex
 	conditions map[string]cel.ConditionEvaluator // by their texts
 
-	read, changing sync.Map // by expression: its reads; what of it can change
+	read sync.Map // by expression: its reads
 }
 
 // reads is readsOf, once for each text.
@@ -56,16 +56,6 @@ func (p *program) reads(text string) []read {
 	list, _ := readsOf(text) // one that does not parse does not compile either, and never runs
 	p.read.Store(text, list)
 	return list
-}
-
-// withoutKept is dropKept, once for each text.
-func (p *program) withoutKept(text string) string {
-	if known, ok := p.changing.Load(text); ok {
-		return known.(string)
-	}
-	rest := dropKept(text)
-	p.changing.Store(text, rest)
-	return rest
 }
 
 func newProgram(p *admissionv1.ValidatingAdmissionPolicy) *program {
@@ -170,88 +160,85 @@ func (p *program) run(authorizer bool, list []*expression, in *input, budget int
 	return p.compile(authorizer, list).ForInput(context.Background(), in.attributes, request, variables, namespace, budget)
 }
 
-// outcome is what a condition comes to.
-type outcome struct {
+// result is the value of a condition.
+type result struct {
 	answer        // maybe where it depends on what the manifests lack, or fails with err
 	err    error  // of the evaluation, as the server words it
 	reason string // what it depends on
 }
 
-// outcomes evaluates conditions, each with every value that the manifests lack, and returns what is left of the budget. The
+// evaluate evaluates conditions, each with every value that the manifests lack, and returns what is left of the budget. The
 // error is about the budget of a condition that depends on nothing unknown.
 //
 // A condition that reads such a value runs as two others: one that is true only if it is true for sure, and one that is true
 // only if it is false for sure.
-func (p *program) outcomes(texts []string, in *input, budget int64) ([]outcome, int64, error) {
-	outcomes := make([]outcome, len(texts))
+func (p *program) evaluate(texts []string, in *input, budget int64) ([]result, int64, error) {
+	results := make([]result, len(texts))
 	known := make([]*expression, len(texts))
 	var certain []*expression
 	unknown := func(text string) bool { return in.knowledge.lacks(text) != "" }
 	for i, text := range texts {
-		if in.knowledge.kept && in.knowledge.lacks(text) != "" {
-			text = p.withoutKept(text)
-		}
-		if outcomes[i].reason = in.knowledge.lacks(text); outcomes[i].reason == "" {
+		if results[i].reason = in.knowledge.lacks(text); results[i].reason == "" {
 			known[i] = condition(text)
 			continue
 		}
 		certain = append(certain, condition(celrun.Certain(text, unknown)), condition(celrun.Certain("!("+text+")", unknown)))
 	}
-	results, rest, err := p.run(true, known, in, budget)
+	values, rest, err := p.run(true, known, in, budget)
 	if err != nil {
 		return nil, 0, err
 	}
-	for i := range outcomes {
+	for i := range results {
 		switch {
 		case known[i] == nil:
-			outcomes[i].answer = maybe
-		case results[i].Error != nil:
-			outcomes[i].answer, outcomes[i].err = maybe, results[i].Error
+			results[i].answer = maybe
+		case values[i].Error != nil:
+			results[i].answer, results[i].err = maybe, values[i].Error
 		default:
-			outcomes[i].answer = answerOf(results[i].EvalResult == celtypes.True)
+			results[i].answer = answerOf(values[i].EvalResult == celtypes.True)
 		}
 	}
 	if len(certain) == 0 {
-		return outcomes, rest, nil
+		return results, rest, nil
 	}
 	found, _, err := p.run(true, certain, in, celconfig.RuntimeCELCostBudget)
 	if err != nil {
-		return outcomes, rest, nil // they stay unknown
+		return results, rest, nil // they stay unknown
 	}
 	isTrue := func(r cel.EvaluationResult) bool { return r.Error == nil && r.EvalResult == celtypes.True }
-	for i, at := 0, 0; i < len(outcomes); i++ {
+	for i, at := 0, 0; i < len(results); i++ {
 		if known[i] != nil {
 			continue
 		}
 		switch {
 		case isTrue(found[at]):
-			outcomes[i].answer = yes
+			results[i].answer = yes
 		case isTrue(found[at+1]):
-			outcomes[i].answer = no
+			results[i].answer = no
 		}
 		at += 2
 	}
-	return outcomes, rest, nil
+	return results, rest, nil
 }
 
 // matchesConditions reports whether the match conditions hold, as package matchconditions does: one that is false is enough
 // for no, whatever fails. err is the failure of others, and then failurePolicy is Fail.
-func (p *program) matchesConditions(in input) (all outcome) {
+func (p *program) matchesConditions(in input) (all result) {
 	in.knowledge.conditions = true
 	texts := make([]string, len(p.policy.Spec.MatchConditions))
 	for i, c := range p.policy.Spec.MatchConditions {
 		texts[i] = c.Expression
 	}
-	outcomes, _, err := p.outcomes(texts, &in, celconfig.RuntimeCELCostBudgetMatchConditions)
+	results, _, err := p.evaluate(texts, &in, celconfig.RuntimeCELCostBudgetMatchConditions)
 	if err != nil {
 		return p.failure(err)
 	}
 	all.answer = yes
 	var errs []error
-	for _, o := range outcomes {
+	for _, o := range results {
 		switch {
 		case o.answer == no:
-			return outcome{}
+			return result{}
 		case o.err != nil:
 			errs = append(errs, o.err)
 		case o.answer == maybe:
@@ -268,12 +255,12 @@ func (p *program) matchesConditions(in input) (all outcome) {
 	return failed
 }
 
-// failure is the outcome of match conditions that cannot be evaluated.
-func (p *program) failure(err error) outcome {
+// failure is the result of match conditions that cannot be evaluated.
+func (p *program) failure(err error) result {
 	if p.ignores() {
-		return outcome{}
+		return result{}
 	}
-	return outcome{answer: yes, err: err}
+	return result{answer: yes, err: err}
 }
 
 // ignores reports whether failures count as allowed.

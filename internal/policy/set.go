@@ -32,10 +32,29 @@ func (s sides) onlyOld() bool { return s.inOld && !s.inNew }
 // policy or its binding and break it at once. It is safe for concurrent use.
 type Set struct {
 	policies   []*boundPolicy
-	namespaces map[string][]entry // by name
-	objects    map[string][]entry // possible parameters, by apiVersion and kind
+	namespaces objects
+	parameters map[string]objects // possible ones, by apiVersion and kind
 	scopes     func(apiVersion, kind string) (namespaced, known bool)
 	warnings   []string
+}
+
+// objects are the manifests of a kind by namespace and name.
+type objects map[string][]entry
+
+func (o objects) add(e entry) {
+	_, _, name := identity(e.Object)
+	key := namespaceOf(e.Object) + "/" + name
+	o[key] = append(o[key], e)
+}
+
+// of returns the object with a key of the map. ok is false unless both sides have it, alike and once: what changes together with the
+// object that a policy is asked about may reach the cluster before it or after it.
+func (o objects) of(key string) (obj map[string]any, ok bool) {
+	list := o[key]
+	if len(list) != 1 || !list[0].inNew || !list[0].inOld {
+		return nil, false
+	}
+	return list[0].Object, true
 }
 
 // entry is a document with its sides.
@@ -65,18 +84,17 @@ const group = "admissionregistration.k8s.io"
 //
 // Cost: O(docs). Expressions are compiled at the first update that their policy is for, in milliseconds.
 func NewSet(docs []Document, scopes func(apiVersion, kind string) (namespaced, known bool)) *Set {
-	s := &Set{namespaces: map[string][]entry{}, objects: map[string][]entry{}, scopes: scopes}
+	s := &Set{namespaces: objects{}, parameters: map[string]objects{}, scopes: scopes}
 	var bindings []*binding
-	paramKinds := map[string]bool{}
 	for i := range docs {
 		e := entry{&docs[i], sides{docs[i].InNew, docs[i].InOld}}
 		apiVersion, kind, name := identity(e.Object)
 		switch {
 		case apiVersion == "v1" && kind == "Namespace":
-			s.namespaces[name] = append(s.namespaces[name], e)
+			s.namespaces.add(e)
 		case !isPolicyVersion(apiVersion):
 		case kind == "ValidatingAdmissionPolicy":
-			s.addPolicy(e, name, paramKinds)
+			s.addPolicy(e, name)
 		case kind == "ValidatingAdmissionPolicyBinding":
 			b := &binding{&admissionv1.ValidatingAdmissionPolicyBinding{}, e}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(e.Object, b.ValidatingAdmissionPolicyBinding); err != nil {
@@ -97,8 +115,9 @@ func NewSet(docs []Document, scopes func(apiVersion, kind string) (namespaced, k
 		}
 	}
 	for i := range docs {
-		if apiVersion, kind, _ := identity(docs[i].Object); paramKinds[apiVersion+" "+kind] {
-			s.objects[apiVersion+" "+kind] = append(s.objects[apiVersion+" "+kind], entry{&docs[i], sides{docs[i].InNew, docs[i].InOld}})
+		apiVersion, kind, _ := identity(docs[i].Object)
+		if of, ok := s.parameters[apiVersion+" "+kind]; ok {
+			of.add(entry{&docs[i], sides{docs[i].InNew, docs[i].InOld}})
 		}
 	}
 	return s
@@ -115,7 +134,7 @@ func IsPolicy(obj map[string]any) bool {
 	return isPolicyVersion(apiVersion) && (kind == "ValidatingAdmissionPolicy" || kind == "ValidatingAdmissionPolicyBinding")
 }
 
-func (s *Set) addPolicy(e entry, name string, paramKinds map[string]bool) {
+func (s *Set) addPolicy(e entry, name string) {
 	p := &boundPolicy{ValidatingAdmissionPolicy: &admissionv1.ValidatingAdmissionPolicy{}, entry: e}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(e.Object, p.ValidatingAdmissionPolicy); err != nil {
 		s.warn(e, "the policy %s cannot be read, and does not count: %v", name, err)
@@ -129,7 +148,7 @@ func (s *Set) addPolicy(e entry, name string, paramKinds map[string]bool) {
 		return
 	}
 	if kind := p.Spec.ParamKind; kind != nil {
-		paramKinds[kind.APIVersion+" "+kind.Kind] = true
+		s.parameters[kind.APIVersion+" "+kind.Kind] = objects{}
 	}
 	p.program = newProgram(p.ValidatingAdmissionPolicy)
 	s.policies = append(s.policies, p)

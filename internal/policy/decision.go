@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,30 +30,30 @@ type Refusal struct {
 	OnlyOld         bool // NEW has no such policy, binding or parameters, or other ones
 }
 
-// Verdict is what policies make of an update. Unknown says what may be refused, Notes what is allowed with a warning or an
+// Decision is what policies make of an update. Unknown says what may be refused, Notes what is allowed with a warning or an
 // entry of the audit log; they are sentences.
-type Verdict struct {
+type Decision struct {
 	Refused []Refusal
 	Unknown []string
 	Notes   []string
 }
 
-// Check runs the policies that are for an update. A nil Set, and an update that changes nothing, have the zero Verdict.
+// Check runs the policies that are for an update. A nil Set, and an update that changes nothing, have the zero Decision.
 //
 // Cost: for each policy and binding that matches, at most the API server's own budget for one request, and as much again
 // where values are unknown.
-func (s *Set) Check(u *Update) Verdict {
-	var v Verdict
+func (s *Set) Check(u *Update) Decision {
+	var d Decision
 	if s == nil || exempt(u) || jsonvalue.Equal(u.New, u.Old) {
-		return v
+		return d
 	}
 	for _, p := range s.policies {
 		for _, b := range p.bindings {
-			r := run{s: s, u: u, p: p, b: b, sides: p.and(b.sides), v: &v}
+			r := run{s: s, u: u, p: p, b: b, sides: p.and(b.sides), d: &d}
 			r.bound()
 		}
 	}
-	return v
+	return d
 }
 
 // Matches reports whether a policy of s is for an update, or may be.
@@ -61,8 +62,8 @@ func (s *Set) Matches(u *Update) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.policies, func(p *boundPolicy) bool {
-		return s.matches(p.Spec.MatchConstraints, u, p.sides).answer != no && slices.ContainsFunc(p.bindings, func(b *binding) bool {
-			return s.matches(b.Spec.MatchResources, u, p.and(b.sides)).answer != no
+		return s.matches(p.Spec.MatchConstraints, u).answer != no && slices.ContainsFunc(p.bindings, func(b *binding) bool {
+			return s.matches(b.Spec.MatchResources, u).answer != no
 		})
 	})
 }
@@ -87,16 +88,16 @@ type run struct {
 	p *boundPolicy
 	b *binding
 	sides
-	v *Verdict
+	d *Decision
 }
 
 // bound adds what the policy makes of the update by its binding.
 func (r *run) bound() {
-	m := r.s.matches(r.p.Spec.MatchConstraints, r.u, r.sides)
+	m := r.s.matches(r.p.Spec.MatchConstraints, r.u)
 	if m.answer == no {
 		return
 	}
-	if bound := r.s.matches(r.b.Spec.MatchResources, r.u, r.sides); bound.answer < m.answer {
+	if bound := r.s.matches(r.b.Spec.MatchResources, r.u); bound.answer < m.answer {
 		m.answer, m.reason = bound.answer, bound.reason
 	}
 	if m.answer == no {
@@ -117,86 +118,65 @@ func (r *run) bound() {
 			return
 		}
 	}
-	params, ok := r.params()
-	if !ok {
+	params, missing := r.params()
+	if missing != "" {
+		r.add(&evaluation{reason: missing})
 		return
 	}
 	for _, param := range params {
-		for _, namespace := range r.namespaces() {
-			if on := param.and(namespace.sides); on.any() {
-				v := r.with(&state{newObj, oldObj, m, param, namespace.Document})
-				v.on = on
-				r.add(&v)
-			}
-		}
+		r.add(r.evaluate(&state{newObj, oldObj, m, param}))
 	}
 }
 
-// namespaces returns the manifests of the object's namespace, which can differ between the sides; one without a document
-// where there is none.
-func (r *run) namespaces() []entry {
-	if r.u.Namespaced {
-		if known := r.s.namespace(namespaceOf(r.u.New), r.sides); len(known) > 0 {
-			return known
-		}
-	}
-	return []entry{{sides: r.sides}}
-}
-
-// state is what one run of a policy sees: both objects as the policy matches them, its parameter, and the manifest of the
-// namespace, nil for none.
+// state is what one run of a policy sees: both objects as the policy matches them, and its parameter.
 type state struct {
 	newObj, oldObj map[string]any
 	match          match
-	param          param
-	namespace      *Document
+	param          runtime.Object
 }
 
-// params returns the parameters with which the policy runs, a nil one for null. ok is false where it does not run.
-func (r *run) params() (list []param, ok bool) {
+// params returns the parameters with which the policy runs, a nil one for null. They count where both sides have them; missing says
+// what is not known otherwise.
+func (r *run) params() (list []runtime.Object, missing string) {
 	kind, ref := r.p.Spec.ParamKind, r.b.Spec.ParamRef
 	if kind == nil || ref == nil {
-		return []param{{sides: r.sides}}, true
+		return []runtime.Object{nil}, ""
+	}
+	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
+	if err != nil {
+		return nil, "a selector that cannot be read"
 	}
 	namespace := ref.Namespace
 	namespaced, known := r.s.scopes(kind.APIVersion, kind.Kind)
 	if namespaced && namespace == "" {
-		if namespace = namespaceOf(r.u.New); !r.u.Namespaced {
-			r.deny("failed to configure binding: cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
-			return nil, false
-		}
+		namespace = namespaceOf(r.u.New)
 	}
-	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
-	if err != nil {
-		r.deny("failed to configure binding: " + err.Error())
-		return nil, false
-	}
-	for _, e := range r.s.objects[kind.APIVersion+" "+kind.Kind] {
-		_, _, name := identity(e.Object)
-		named := ref.Name == name && name != "" || ref.Name == "" && ref.Selector != nil && selector.Matches(labels.Set(labelsOf(e.Object)))
-		in := namespaceOf(e.Object) == namespace || !namespaced && known
-		if on := e.and(r.sides); named && in && on.any() {
-			list = append(list, param{object(e.Object), on, false})
+	found := r.s.parameters[kind.APIVersion+" "+kind.Kind]
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		isParam := func(e entry) bool {
+			_, _, name := identity(e.Object)
+			selected := ref.Name == "" && ref.Selector != nil && selector.Matches(labels.Set(labelsOf(e.Object)))
+			return (selected || ref.Name == name && name != "") && (namespaceOf(e.Object) == namespace || !namespaced && known)
 		}
+		if !slices.ContainsFunc(found[key], isParam) {
+			continue
+		}
+		obj, ok := found.of(key)
+		if !ok {
+			return nil, "parameters that the change adds, changes or removes"
+		}
+		list = append(list, object(obj))
 	}
 	if len(list) == 0 {
-		list = append(list, param{sides: r.sides, missing: true})
+		return nil, "parameters that are not among the manifests"
 	}
-	return list, true
+	return list, ""
 }
 
-// param is an object that a policy takes as its parameters, of some sides. missing is set where no manifest has it.
-type param struct {
-	runtime.Object
-	sides
-	missing bool
-}
-
-// verdict is what one run of a policy comes to.
-type verdict struct {
+// evaluation is the result of one run of a policy.
+type evaluation struct {
 	refused []refused
 	reason  string // unless "", the update may be refused for another reason too, and this is what it depends on
-	on      sides
 }
 
 // refused is one decision to deny.
@@ -205,69 +185,61 @@ type refused struct {
 	absent                      bool // it fails because a field is not there
 }
 
-// with runs the policy with one parameter. Where defaults are not known, it runs again with one more of the states that the
-// server can have.
-func (r *run) with(s *state) verdict {
-	v := r.once(s)
-	if r.u.Defaulted && v.reason == "" {
+// evaluate runs the policy with one parameter. Where defaults are not known, it runs for one more of the states that the server can
+// have.
+func (r *run) evaluate(s *state) *evaluation {
+	e := r.evaluateState(s)
+	if r.u.Defaulted && e.reason == "" {
 		filled := *s
 		filled.newObj, filled.oldObj = fill(s.newObj, s.oldObj), fill(s.oldObj, s.newObj)
-		again := r.once(&filled)
-		differs := len(again.refused) != len(v.refused)
-		failed := slices.ContainsFunc(v.refused, func(d refused) bool { return d.absent })
-		if differs || failed || len(v.refused) > 0 && r.readsAbsent(s.newObj, s.oldObj) {
-			v.reason, v.refused = "defaults that the server fills in", nil
+		differs := len(r.evaluateState(&filled).refused) != len(e.refused)
+		failed := slices.ContainsFunc(e.refused, func(d refused) bool { return d.absent })
+		if differs || failed || len(e.refused) > 0 && r.readsAbsent(s.newObj, s.oldObj) {
+			e.reason, e.refused = "defaults that the server fills in", nil
 		}
 	}
-	if s.param.missing {
-		action := r.b.Spec.ParamRef.ParameterNotFoundAction
-		denies := action != nil && *action == admissionv1.DenyAction
-		if lacking := "parameters that are not among the manifests"; denies && len(v.refused) == 0 || !denies && len(v.refused) > 0 {
-			v.reason, v.refused = lacking, nil
-		}
+	if s.match.answer == maybe && (len(e.refused) > 0 || e.reason != "") {
+		e.refused, e.reason = nil, s.match.reason
 	}
-	if s.match.answer == maybe && (len(v.refused) > 0 || v.reason != "") {
-		v.refused, v.reason = nil, s.match.reason
-	}
-	return v
+	return e
 }
 
-// once runs the policy once.
-func (r *run) once(s *state) verdict {
+// evaluateState runs the policy in one state.
+func (r *run) evaluateState(s *state) *evaluation {
 	p := r.p.program
 	in := r.input(s)
 	matched := p.matchesConditions(*in)
 	switch {
 	case matched.answer == no:
-		return verdict{}
+		return &evaluation{}
 	case matched.err != nil && matched.reason == "":
-		return verdict{refused: r.failed(matched.err)}
+		return &evaluation{refused: r.failed(matched.err)}
 	case matched.err != nil:
-		return verdict{reason: matched.reason}
+		return &evaluation{reason: matched.reason}
 	}
 	texts := make([]string, len(r.p.Spec.Validations))
 	for i, v := range r.p.Spec.Validations {
 		texts[i] = v.Expression
 	}
-	outcomes, rest, err := p.outcomes(texts, in, celconfig.RuntimeCELCostBudget)
+	results, rest, err := p.evaluate(texts, in, celconfig.RuntimeCELCostBudget)
 	if err != nil {
-		return r.maybe(verdict{refused: r.failed(err)}, matched)
+		return r.maybe(&evaluation{refused: r.failed(err)}, matched)
 	}
 	var messages []string
-	var v verdict
-	for i, o := range outcomes {
+	e := &evaluation{}
+	for i, o := range results {
 		switch {
 		case o.err != nil:
 			for _, d := range r.failed(o.err) {
 				d.expression = r.p.Spec.Validations[i].Expression
-				v.refused = append(v.refused, d)
+				e.refused = append(e.refused, d)
 			}
 		case o.answer == maybe:
-			v.reason = o.reason
+			e.reason = o.reason
 		case o.answer == no:
 			if messages == nil {
 				if messages, err = p.messages(in, rest, !r.u.isSecret()); err != nil {
-					return r.maybe(verdict{refused: r.failed(fmt.Errorf("failed messageExpression: %w", err))}, matched)
+					return r.maybe(&evaluation{refused: r.failed(fmt.Errorf("failed messageExpression: %w", err))}, matched)
 				}
 			}
 			validation := &r.p.Spec.Validations[i]
@@ -275,21 +247,21 @@ func (r *run) once(s *state) verdict {
 			if validation.Reason != nil {
 				reason = *validation.Reason
 			}
-			v.refused = append(v.refused, refused{expression: validation.Expression, message: messages[i], reason: string(reason)})
+			e.refused = append(e.refused, refused{expression: validation.Expression, message: messages[i], reason: string(reason)})
 		}
 	}
-	if len(v.refused) > 0 {
-		v.reason = "" // one refusal is enough
+	if len(e.refused) > 0 {
+		e.reason = "" // one refusal is enough
 	}
-	return r.maybe(v, matched)
+	return r.maybe(e, matched)
 }
 
-// maybe makes v unknown where the conditions are.
-func (r *run) maybe(v verdict, matched outcome) verdict {
-	if matched.answer == maybe && (len(v.refused) > 0 || v.reason != "") {
-		return verdict{reason: matched.reason}
+// maybe makes e unknown where the match conditions are.
+func (r *run) maybe(e *evaluation, matched result) *evaluation {
+	if matched.answer == maybe && (len(e.refused) > 0 || e.reason != "") {
+		return &evaluation{reason: matched.reason}
 	}
-	return v
+	return e
 }
 
 // failed is the decision about an expression that cannot be evaluated.
@@ -308,17 +280,15 @@ func (r *run) failed(err error) []refused {
 func (r *run) input(s *state) *input {
 	attributes := r.u.attributes(r.u.resource(), r.u.kind())
 	in := &input{
-		attributes: r.u.version(s.newObj, s.oldObj, attributes, s.match.kind), match: s.match, params: s.param.Object,
-		knowledge: knowledge{
-			program: r.p.program, noParams: s.param.missing, live: r.u.Live,
-			kept: r.u.Defaulted || !has(s.newObj, []string{"status"}), // without a subresource, a manifest can change it
-		},
+		attributes: r.u.version(s.newObj, s.oldObj, attributes, s.match.kind), match: s.match, params: s.param,
+		knowledge: knowledge{program: r.p.program, live: r.u.Live},
 	}
 	if r.u.Namespaced {
 		in.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.u.namespace()}}
-		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", s.namespace == nil
-		if s.namespace != nil {
-			in.namespace.Labels, in.namespace.Annotations = textsOf(s.namespace.Object, "labels"), textsOf(s.namespace.Object, "annotations")
+		namespace, ok := r.s.namespaces.of("/" + namespaceOf(r.u.New))
+		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", !ok
+		if ok {
+			in.namespace.Labels, in.namespace.Annotations = textsOf(namespace, "labels"), textsOf(namespace, "annotations")
 			in.namespace.Labels[corev1.LabelMetadataName] = in.namespace.Name
 		}
 	}
@@ -335,15 +305,15 @@ func (u *Update) version(newObj, oldObj map[string]any, attributes admission.Att
 	return versioned
 }
 
-// add adds what a run came to, by the actions of the binding.
-func (r *run) add(v *verdict) {
-	if v.reason != "" {
+// add adds the result of a run, by the actions of the binding.
+func (r *run) add(e *evaluation) {
+	if e.reason != "" {
 		if !slices.Contains(r.b.Spec.ValidationActions, admissionv1.Deny) {
 			return // whatever it comes to, nothing is refused
 		}
-		r.unknown("it depends on " + v.reason + ", which only the cluster knows")
+		r.unknown("it depends on " + e.reason + ", which only the cluster knows")
 	}
-	for _, d := range v.refused {
+	for _, d := range e.refused {
 		names := fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s'", r.p.Name, r.b.Name)
 		for _, action := range r.b.Spec.ValidationActions {
 			switch action {
@@ -352,7 +322,7 @@ func (r *run) add(v *verdict) {
 				if reason == "" {
 					reason = string(metav1.StatusReasonInvalid)
 				}
-				r.refuse(Refusal{Expression: d.expression, Message: names + " denied request: " + d.message, Reason: reason, OnlyOld: v.on.onlyOld()})
+				r.refuse(Refusal{Expression: d.expression, Message: names + " denied request: " + d.message, Reason: reason, OnlyOld: r.onlyOld()})
 			case admissionv1.Warn:
 				r.note("the API server warns: Validation failed for " + names + ": " + d.message)
 			case admissionv1.Audit:
@@ -362,19 +332,10 @@ func (r *run) add(v *verdict) {
 	}
 }
 
-// deny adds the refusal of a binding that cannot be used.
-func (r *run) deny(message string) {
-	if r.p.program.ignores() {
-		return
-	}
-	names := fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s'", r.p.Name, r.b.Name)
-	r.refuse(Refusal{Message: names + " denied request: " + message, Reason: string(metav1.StatusReasonInvalid), OnlyOld: r.onlyOld()})
-}
-
 func (r *run) refuse(refusal Refusal) {
 	refusal.Policy, refusal.Binding, refusal.File, refusal.Line = r.p.Name, r.b.Name, r.p.File, r.p.Line
-	for i := range r.v.Refused {
-		known := &r.v.Refused[i]
+	for i := range r.d.Refused {
+		known := &r.d.Refused[i]
 		// The message names the policy and the binding.
 		if known.Expression == refusal.Expression && known.Message == refusal.Message {
 			if known.OnlyOld && !refusal.OnlyOld {
@@ -383,19 +344,19 @@ func (r *run) refuse(refusal Refusal) {
 			return
 		}
 	}
-	r.v.Refused = append(r.v.Refused, refusal)
+	r.d.Refused = append(r.d.Refused, refusal)
 }
 
 func (r *run) unknown(reason string) {
 	text := fmt.Sprintf("the policy %s with the binding %s may refuse it: %s", r.p.Name, r.b.Name, reason)
-	if !slices.Contains(r.v.Unknown, text) {
-		r.v.Unknown = append(r.v.Unknown, text)
+	if !slices.Contains(r.d.Unknown, text) {
+		r.d.Unknown = append(r.d.Unknown, text)
 	}
 }
 
 func (r *run) note(text string) {
-	if !slices.Contains(r.v.Notes, text) {
-		r.v.Notes = append(r.v.Notes, text)
+	if !slices.Contains(r.d.Notes, text) {
+		r.d.Notes = append(r.d.Notes, text)
 	}
 }
 
