@@ -178,10 +178,31 @@ func (c *checkCommand) run(args []string) error {
 	}()
 	c.progress = p
 	p.begin("read", "file", 0)
+	r, err := c.checkOnce(from, args)
+	if err != nil {
+		return err
+	}
+	for _, c.base = range c.bases {
+		again, err := c.checkOnce(from, args)
+		if err != nil {
+			return err
+		}
+		r.AgainstBase(c.base[:12], again)
+	}
+	if n := len(c.bases); n > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("there are %d merge bases: OLD is each of them in turn, and a refusal counts if all show it; the other ones are %s", n+1, strings.Join(c.bases, ", ")))
+	}
+	p.end()
+	return c.print(r)
+}
+
+// checkOnce reads the two sides of a source and compares them.
+func (c *checkCommand) checkOnce(from source, args []string) (*compare.Report, error) {
+	p := c.progress
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
 	in, err := from.read(reader, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in.Warnings = append(in.Warnings, c.project.remarks...)
 	if c.project.mistake != nil {
@@ -191,11 +212,10 @@ func (c *checkCommand) run(args []string) error {
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
 	if err != nil {
-		return fmt.Errorf("%w (in %s)", err, enumerate(args, "the repository"))
+		return nil, fmt.Errorf("%w (in %s)", err, enumerate(args, "the repository"))
 	}
-	p.end()
 	r.ListAll = c.all
-	return c.print(r)
+	return r, nil
 }
 
 // configure reads the settings, and sets what flags and settings decide. A flag beats the settings.

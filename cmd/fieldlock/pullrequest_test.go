@@ -197,3 +197,32 @@ func TestTreesAsTheyAre(t *testing.T) {
 		})
 	}
 }
+
+// TestSeveralMergeBases: of branches that were merged into each other, each merge base is OLD in turn, and a refusal counts if all show it.
+func TestSeveralMergeBases(t *testing.T) {
+	repositoryOf(t, map[string]string{"a.yaml": claim("a", "one"), "b.yaml": claim("b", "one")}, nil)
+	commit := func(name, text string) string {
+		writeFile(t, name, text)
+		runGit(t, "add", "--all")
+		runGit(t, "commit", "--quiet", "-m", name)
+		return strings.TrimSpace(runGit(t, "rev-parse", "HEAD"))
+	}
+	runGit(t, "checkout", "--quiet", "-b", "target")
+	target := commit("b.yaml", claim("b", "two"))
+	runGit(t, "checkout", "--quiet", "-b", "feature", "HEAD~1")
+	feature := commit("a.yaml", claim("a", "two"))
+	runGit(t, "merge", "--quiet", "-m", "merge", target)
+	runGit(t, "checkout", "--quiet", "target")
+	runGit(t, "merge", "--quiet", "-m", "merge", feature)
+	runGit(t, "checkout", "--quiet", "feature")
+	commit("c.yaml", claim("c", "one"))
+	c := runCommand("", "check", "--git", "target...feature")
+	if c.status != exitClean || !strings.Contains(c.err, "there are 2 merge bases") {
+		t.Errorf("merged changes: status %d, want %d\n%s%s", c.status, exitClean, c.out, c.err)
+	}
+	commit("a.yaml", claim("a", "three"))
+	c = runCommand("", "check", "--git", "target...feature")
+	if c.status != exitRefused || !strings.Contains(c.out, "PersistentVolumeClaim a") || strings.Contains(c.out, "PersistentVolumeClaim b") {
+		t.Errorf("a change of its own: status %d, want %d\n%s%s", c.status, exitRefused, c.out, c.err)
+	}
+}

@@ -21,6 +21,8 @@ import (
 // sources are the flags that tell where OLD and NEW come from.
 type sources struct {
 	git     string
+	base    string   // the merge base that is OLD, "" for the first one
+	bases   []string // the other ones
 	renders []string
 	timeout time.Duration
 	accept  string
@@ -61,6 +63,11 @@ func (o *sources) open() (*trees, error) {
 	}
 	between, err := repo.Resolve(o.git)
 	if err != nil {
+		return nil, err
+	}
+	if o.base != "" {
+		between.Old = o.base
+	} else if o.bases, err = repo.OtherBases(o.git, between); err != nil {
 		return nil, err
 	}
 	t := &trees{repo: repo}

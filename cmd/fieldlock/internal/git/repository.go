@@ -217,6 +217,31 @@ func (r *Repository) Resolve(text string) (Range, error) {
 	return out, nil
 }
 
+// OtherBases returns the merge bases of a range with three dots that [Repository.Resolve] did not take: branches that were merged into each
+// other have several.
+func (r *Repository) OtherBases(text string, resolved Range) ([]string, error) {
+	oldRev, newRev, threeDots := strings.Cut(text, "...")
+	if !threeDots {
+		return nil, nil
+	}
+	if newRev == "" {
+		newRev = "HEAD"
+	}
+	oldCommit, err := r.commit(oldRev)
+	if err != nil {
+		return nil, err
+	}
+	newCommit, err := r.commit(newRev)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.run(nil, "merge-base", "--all", oldCommit, newCommit)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(strings.Fields(string(all)), func(id string) bool { return id == resolved.Old }), nil
+}
+
 // commit returns the ID of the commit that a revision names. In a repository without commits, HEAD is the empty tree: pre-commit runs
 // before the first one.
 func (r *Repository) commit(rev string) (string, error) {

@@ -334,10 +334,13 @@ func (s *side) printsAlone(u *Unit, name string) (alone bool) {
 		return false
 	}
 	scan(u.in(s.tree), name, func(data []byte) {
-		alone = !bytes.Contains(data, []byte("define")) && !bytes.Contains(data, []byte("block"))
+		alone = !naming.Match(data)
 	})
 	return alone
 }
+
+// naming matches an action of a template that gives a part of it a name, by which others use it.
+var naming = regexp.MustCompile(`\{\{-?\s*(?:define|block)\b`)
 
 // builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit has none: nil.
 func (s *side) builds(u *Unit) *Unit {

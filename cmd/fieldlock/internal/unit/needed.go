@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -23,11 +21,8 @@ import (
 
 // needed is what changed objects need of what did not change. The zero value needs nothing.
 type needed struct {
-	// judged are the kinds, by group and kind, whose CRDs judge an object of OLD.
+	// judged are the kinds of changed objects that have a CRD, by group and kind.
 	judged map[[2]string]bool
-	// known are other kinds of changed objects, with their versions. Such an object has nothing to be compared with, so any CRD that serves its
-	// version will do, and no unit is rendered for the kind once one is found.
-	known map[[2]string]map[string]bool
 	// names are the kind and name of the objects that NEW adds, and of namespaces that policies read.
 	names [][2]string
 	// policies is set if anything changed.
@@ -53,7 +48,6 @@ func (c *comparison) addNeeded() {
 		for _, f := range c.news.files(u) {
 			f.Documents = n.of(f.Documents)
 			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
-			n.serve(f.Documents)
 		}
 	}
 	for _, u := range c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read}) {
@@ -64,68 +58,43 @@ func (c *comparison) addNeeded() {
 			add(u)
 		}
 	}
-	for _, p := range c.pairs {
-		if len(n.known) > 0 && p.unchanged() && !added[p.new] && c.holds(p.new, &needed{known: n.known}) {
-			add(p.new)
-		}
-	}
 }
 
 // needs finds what changed objects need, as far as they tell.
 func (c *comparison) needs() *needed {
-	n := &needed{judged: map[[2]string]bool{}, known: map[[2]string]map[string]bool{}, changed: map[[2]string]map[string]bool{}}
+	n := &needed{judged: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
 	n.policies = len(c.out.New)+len(c.out.Old) > 0
 	alike := manifest.Alike(c.out.New, c.out.Old)
 	old := map[named]bool{}
 	for d, as := range objectsOf(c.out.Old) {
 		as.namespace = ""
-		if old[as] = true; !alike[d] && c.isCustom(as.of) {
-			n.judged[as.of] = true
+		if old[as] = true; !alike[d] {
+			c.needCRD(n, as.of)
 		}
 	}
 	for _, as := range objectsOf(c.out.OldWritten) { // they are judged, too
-		if c.isCustom(as.of) {
-			n.judged[as.of] = true
-		}
+		c.needCRD(n, as.of)
 	}
 	for d, as := range objectsOf(c.out.New) {
 		namespace := as.namespace
 		as.namespace = ""
-		switch {
-		case alike[d]:
+		if alike[d] {
 			continue
-		case as.id.name == "":
+		}
+		if c.needCRD(n, as.of); as.id.name == "" || old[as] {
 			n.change(as.of, namespace)
-		case old[as]:
-			if n.change(as.of, namespace); c.isCustom(as.of) {
-				n.judged[as.of] = true
-			}
-			continue
-		default:
+		} else {
 			n.names = append(n.names, [2]string{as.id.kind, as.id.name})
 		}
-		apiVersion, _ := d.Object["apiVersion"].(string)
-		c.needKnown(n, apiVersion, as.id.kind)
 	}
 	return n
 }
 
-// isCustom reports whether a kind has a CRD.
-func (c *comparison) isCustom(of [2]string) bool {
-	return of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1]))
-}
-
-// needKnown makes n need any CRD that serves a kind.
-func (c *comparison) needKnown(n *needed, apiVersion, kind string) {
-	group, version := kindindex.GroupVersion(apiVersion)
-	of := [2]string{group, kind}
-	if !c.isCustom(of) {
-		return
+// needCRD makes n need the CRDs of a kind, if it is not one of Kubernetes' own.
+func (c *comparison) needCRD(n *needed, of [2]string) {
+	if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
+		n.judged[of] = true
 	}
-	if n.known[of] == nil {
-		n.known[of] = map[string]bool{}
-	}
-	n.known[of][version] = true
 }
 
 // change counts an object of a group and kind as changed.
@@ -140,9 +109,7 @@ func (n *needed) change(of [2]string, namespace string) {
 func (c *comparison) needCopied(n *needed) {
 	for _, d := range c.search(&needed{names: n.names}) {
 		if as := namedAs(d); slices.Contains(n.names, [2]string{as.id.kind, as.id.name}) {
-			if n.change(as.of, as.namespace); n.known[as.of] != nil {
-				n.judged[as.of] = true
-			}
+			n.change(as.of, as.namespace)
 		}
 	}
 }
@@ -186,7 +153,6 @@ func (c *comparison) addNeededFiles(n *needed) {
 	for i, p := range c.unchanged {
 		if needed[i] {
 			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
-			n.serve(p.new.Documents)
 		}
 	}
 }
@@ -301,7 +267,7 @@ func (c *comparison) words(t Tree, name string) *fileDefinitions {
 
 // mayBeIn reports whether a file with some words may hold something that is needed; nil for a file whose words are not known.
 func (n *needed) mayBeIn(w *fileDefinitions) bool {
-	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) || len(n.judged)+len(n.known) > 0 && (w == nil || w.crds)
+	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) || len(n.judged) > 0 && (w == nil || w.crds)
 }
 
 // in reports whether a text may hold something that is needed.
@@ -314,15 +280,10 @@ func (n *needed) in(data []byte) bool {
 			return true
 		}
 	}
-	if len(n.judged)+len(n.known) == 0 || !mentions(data, crdKind) {
+	if len(n.judged) == 0 || !mentions(data, crdKind) {
 		return false
 	}
 	for of := range n.judged {
-		if mentions(data, of[:]...) {
-			return true
-		}
-	}
-	for of := range n.known {
 		if mentions(data, of[:]...) {
 			return true
 		}
@@ -338,61 +299,18 @@ const (
 
 // of returns the documents of an unchanged file or unit that are needed.
 func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
-	var list []*yamldoc.Document
-	for _, d := range documents {
-		apiVersion, _ := d.Object["apiVersion"].(string)
-		id, _ := identityOf(d)
-		switch {
-		case id.kind == crdKind:
-			list = append(list, n.crd(d)...)
-		case strings.HasPrefix(id.kind, policyKind), n.read[[2]string{apiVersion, id.kind}], slices.Contains(n.names, [2]string{id.kind, id.name}):
-			list = append(list, d)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(documents), func(d *yamldoc.Document) bool { return !n.has(d) })
 }
 
-// crdOf returns the group and kind that a CRD defines, and its versions.
-func crdOf(d *yamldoc.Document) (of [2]string, versions []any) {
-	of[0], _ = yamldoc.At(d.Object, "spec", "group").(string)
-	of[1], _ = yamldoc.At(d.Object, "spec", "names", "kind").(string)
-	versions, _ = yamldoc.At(d.Object, "spec", "versions").([]any)
-	return of, versions
-}
-
-// crd returns a CRD if its kind is needed, without its schemas if these are not.
-func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
-	of, versions := crdOf(d)
-	switch {
-	case n.judged[of], of[0] == "", of[1] == "":
-		return []*yamldoc.Document{d}
-	case n.known[of] == nil:
-		return nil
-	case d.Object["apiVersion"] != "apiextensions.k8s.io/v1":
-		return []*yamldoc.Document{d}
+// has reports whether a document is needed: a CRD of a kind, also one that does not tell its kind, a policy, or an object that a policy reads
+// or that may be copied.
+func (n *needed) has(d *yamldoc.Document) bool {
+	apiVersion, _ := d.Object["apiVersion"].(string)
+	id, _ := identityOf(d)
+	if id.kind == crdKind {
+		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+		return n.judged[[2]string{group, kind}] || group == "" || kind == ""
 	}
-	known := *d
-	for i, v := range versions {
-		bare := map[string]any{"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}
-		for _, member := range [...]string{"name", "served", "storage"} {
-			bare[member] = yamldoc.At(v, member)
-		}
-		known.Object, _ = put(known.Object, []string{"spec", "versions", strconv.Itoa(i)}, bare).(map[string]any)
-	}
-	return []*yamldoc.Document{&known}
-}
-
-// serve takes the versions of kinds that CRDs among documents serve out of those that have to be known.
-func (n *needed) serve(documents []*yamldoc.Document) {
-	for _, d := range documents {
-		of, versions := crdOf(d)
-		for _, v := range versions {
-			if name, _ := yamldoc.At(v, "name").(string); d.Object["kind"] == crdKind {
-				delete(n.known[of], name)
-			}
-		}
-		if len(n.known[of]) == 0 {
-			delete(n.known, of)
-		}
-	}
+	return strings.HasPrefix(id.kind, policyKind) || n.read[[2]string{apiVersion, id.kind}] || slices.Contains(n.names, [2]string{id.kind, id.name})
 }

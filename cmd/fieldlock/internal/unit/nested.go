@@ -76,8 +76,14 @@ func (s *side) discover() {
 		}
 		return d.isRead(u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
 	})
+	printed := map[[2]string]bool{} // files with definitions that a unit prints, by kind
+	for _, u := range s.units {
+		if u.parent != nil {
+			printed[[2]string{u.Kind, u.File}] = true
+		}
+	}
 	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool {
-		return u.unread && slices.ContainsFunc(s.units, func(by *Unit) bool { return by.id() == u.id() }) // printed as it should be
+		return printed[[2]string{u.Kind, u.File}] || u.unread && slices.ContainsFunc(s.units, func(by *Unit) bool { return by.id() == u.id() }) // printed as it should be
 	})
 }
 

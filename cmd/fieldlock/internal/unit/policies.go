@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -29,7 +30,8 @@ func (c *comparison) needRead(n *needed) {
 		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
 		if kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string); kind != "" {
 			n.read[[2]string{apiVersion, kind}] = true
-			c.needKnown(n, apiVersion, kind) // its CRD tells whether it has a namespace
+			group, _ := kindindex.GroupVersion(apiVersion)
+			c.needCRD(n, [2]string{group, kind}) // it tells whether the kind has a namespace
 		}
 	}
 	namespaces := map[string]bool{}
