@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -242,11 +241,10 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	p := newProgress(c.err)
 	defer p.end()
 	if r, err = audit.CRDs(c.linted.news, c.linted.olds, audit.Options{
-		Explain:  c.explain,
-		Validate: validation.ValidateCustomResourceDefinition,
-		Known:    &c.linted.known,
-		Begin:    func(total int) { p.begin("auditing", "CRD", total) },
-		Step:     p.step,
+		Explain: c.explain,
+		Known:   &c.linted.known,
+		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
+		Step:    p.step,
 	}); err != nil {
 		return nil, nil, err
 	}

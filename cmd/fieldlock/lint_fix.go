@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability"
@@ -27,9 +26,9 @@ import (
 
 // fixer writes the safe fixes of findings into files, round after round.
 type fixer struct {
-	said  map[string]bool // warnings that were printed
-	taken celrule.Taken
-	types *goTypes // nil without --go
+	said    map[string]bool // warnings that were printed
+	refused celrule.Refusals
+	types   *goTypes // nil without --go
 }
 
 // warn prints a warning, once for all rounds.
@@ -89,7 +88,7 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	if err != nil {
 		return false, err
 	}
-	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data, nil) }), taken: &x.taken, tries: maxTries}
+	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data, &x.refused) }), refused: &x.refused, tries: maxTries}
 	if err := a.add(findings); err != nil {
 		return false, err
 	}
@@ -121,17 +120,17 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	return true, nil
 }
 
-// maxTries bounds how often the fixes of one file are tried: each time an API server's validation of its CRDs runs.
+// maxTries bounds how often the fixes of one file are tried: each time the rules of its CRDs are compiled.
 const maxTries = 100
 
 // attempt adds fixes to the text of a file, as long as an API server finds no more mistakes in it than before.
 type attempt struct {
-	name   string
-	data   []byte
-	before func() int // how many mistakes it finds in the text without the fixes
-	taken  *celrule.Taken
-	tries  int
-	left   []*audit.Finding // whose fixes are refused, or not tried because no tries were left
+	name    string
+	data    []byte
+	before  func() int // how many mistakes it finds in the text without the fixes
+	refused *celrule.Refusals
+	tries   int
+	left    []*audit.Finding // whose fixes are refused, or not tried because no tries were left
 }
 
 // add makes the fixes of findings all at once, or where an API server would refuse the result, of each half of them, so
@@ -146,11 +145,11 @@ func (a *attempt) add(findings []*audit.Finding) error {
 	if err != nil {
 		return err
 	}
-	refused := 0
+	count := 0
 	if !bytes.Equal(next, a.data) {
-		refused = refusals(next, a.taken)
+		count = refusals(next, a.refused)
 	}
-	if refused == 0 || refused <= a.before() {
+	if count == 0 || count <= a.before() {
 		a.data = next
 		return nil
 	}
@@ -179,9 +178,8 @@ func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, err
 	return file.Bytes()
 }
 
-// refusals returns how many mistakes an API server finds in the CRDs of a file. Unless taken is nil, it skips CRDs whose rules are surely taken:
-// fixes add only rules.
-func refusals(data []byte, taken *celrule.Taken) (n int) {
+// refusals returns for how many reasons an API server refuses the rules in the CRDs of a file. Fixes add only rules.
+func refusals(data []byte, refused *celrule.Refusals) (n int) {
 	file := manifest.File{Name: "crd"}
 	file.Parse(data)
 	for _, d := range file.Documents {
@@ -193,43 +191,19 @@ func refusals(data []byte, taken *celrule.Taken) (n int) {
 			n++
 			continue
 		}
-		if taken == nil || !takes(taken, &v1) {
-			n += len(apiServerErrors(&v1))
+		for _, v := range v1.Spec.Versions {
+			if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+				continue
+			}
+			var s apiextensions.JSONSchemaProps
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &s, nil); err != nil {
+				n++
+				continue
+			}
+			n += len(refused.Of(&s))
 		}
 	}
 	return n
-}
-
-// takes reports whether an API server takes all rules of a CRD. False means unknown.
-func takes(taken *celrule.Taken, v1 *apiextensionsv1.CustomResourceDefinition) bool {
-	return !slices.ContainsFunc(v1.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			return false
-		}
-		var s apiextensions.JSONSchemaProps
-		err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &s, nil)
-		return err != nil || !taken.Rules(&s)
-	})
-}
-
-// apiServerErrors validates a CRD as an API server does when it is created.
-func apiServerErrors(v1 *apiextensionsv1.CustomResourceDefinition) []error {
-	apiextensionsv1.SetDefaults_CustomResourceDefinition(v1)
-	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&v1.Spec)
-	var internal apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(v1, &internal, nil); err != nil {
-		return []error{err}
-	}
-	for _, v := range v1.Spec.Versions {
-		if v.Storage {
-			internal.Status.StoredVersions = []string{v.Name}
-		}
-	}
-	var errs []error
-	for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), &internal) {
-		errs = append(errs, err)
-	}
-	return errs
 }
 
 // goTypes are the Go types that CRDs are made from, for lint --go.

@@ -62,8 +62,8 @@ spec:
 	if err := yaml.UnmarshalStrict(fixed, &object); err != nil {
 		t.Fatal(err)
 	}
-	if errs := apiServerErrors(&object); len(errs) > 0 {
-		t.Errorf("an API server would refuse the CRD: %v", errs)
+	for _, mistake := range schemaMistakes(t, &object) {
+		t.Errorf("an API server would refuse the CRD: %v", mistake)
 	}
 	runCommand("", "lint", "--fix", file)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(fixed) {

@@ -25,9 +25,6 @@ import (
 type Options struct {
 	// Explain gives each hole a witness, which takes up to a second for each.
 	Explain bool
-	// Validate is the API server's own validation of a CRD; nil leaves it out. It is a parameter, as it links client-go, which
-	// neither a library nor a web page should.
-	Validate Validation
 	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
 	Begin func(total int)
 	Step  func()
@@ -91,8 +88,7 @@ type audited struct {
 }
 
 // Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing: in the next call of the
-// function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of Options.Explain and
-// Options.Validate.
+// function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of Options.Explain.
 type Known struct {
 	audited []audited
 	memory
@@ -101,13 +97,16 @@ type Known struct {
 // memory keeps what was found out about rules. Most rules are in several versions and CRDs.
 type memory struct {
 	compiled witness.Shared
-	taken    celrule.Taken
+	refused  celrule.Refusals
 }
 
-// takes reports whether an API server takes all rules of a schema. False means unknown.
-func (m *memory) takes(s *spec.Schema) bool {
+// refusals returns why an API server refuses the rules of a schema; nil if it refuses the schema before.
+func (m *memory) refusals(s *spec.Schema) []celrule.Refusal {
 	converted, err := m.compiled.Convert(s)
-	return err == nil && m.taken.Rules(converted)
+	if err != nil {
+		return nil
+	}
+	return m.refused.Of(converted)
 }
 
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
@@ -131,7 +130,7 @@ func (u update) audit(o Options, e effort) audited {
 	suspects = withoutCopies(suspects)
 	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}
 	findings := x.findings(suspects)
-	refused, validated := o.Validate.refusedRules(u.new, o.memory)
+	refused, validated := refusedRules(u.new, o.memory)
 	findings = append(findings, refused...)
 	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)
@@ -148,7 +147,7 @@ func (u update) audit(o Options, e effort) audited {
 
 // notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps: the
 // fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
-// server's validation ran.
+// server takes the rules.
 func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {

@@ -1,25 +1,19 @@
 package audit
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -159,15 +153,10 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	return entries
 }
 
-// Validation is the API server's own validation of a CRD: k8s.io/apiextensions-apiserver's ValidateCustomResourceDefinition.
-type Validation func(ctx context.Context, c *apiextensions.CustomResourceDefinition) field.ErrorList
-
-// refusedRules returns an error for each CEL rule that an API server refuses in a CRD, by its own validation: a rule that
-// does not compile, one that costs too much, oldSelf where old and new values are not paired. It reports false for a CRD
-// that is too large for that. It leaves out versions whose rules are taken for sure. Cost: the API server's, which is at most
-// maxValidated.
-func (validate Validation) refusedRules(c *crd.CRD, m *memory) (findings []Finding, done bool) {
-	if validate == nil || c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+// refusedRules returns an error for each CEL rule that an API server refuses in a CRD. It reports false for a CRD that is too large
+// for that. Cost: the compilation of the rules, which is at most maxValidated.
+func refusedRules(c *crd.CRD, m *memory) (findings []Finding, done bool) {
+	if c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, true // v1beta1 has no rules
 	}
 	cost := 0
@@ -176,34 +165,20 @@ func (validate Validation) refusedRules(c *crd.CRD, m *memory) (findings []Findi
 		if cost > maxValidated {
 			return nil, false
 		}
-		if rules == 0 || m.takes(v.Schema) {
+		if rules == 0 {
 			continue
 		}
-		errs, err := validate.errors(c, v)
-		if err != nil {
-			continue // not-structural says why
-		}
-		exceeded := slices.ContainsFunc(errs, func(e serverError) bool { return strings.HasPrefix(e.Detail, tooMuch) })
-		for i, e := range errs {
-			if slices.Contains(errs[:i], e) || strings.HasPrefix(e.Detail, contributed) || strings.HasPrefix(e.Detail, total) && exceeded {
-				continue
+		refusals := m.refusals(v.Schema)
+		costly := slices.ContainsFunc(refusals, func(r celrule.Refusal) bool { return r.Costly })
+		for _, r := range refusals {
+			if r.Together && costly {
+				continue // without the rules that cost too much, all others may be cheap enough
 			}
-			if f, ok := refusedRule(c, v, e.Field, e.Detail); ok {
-				findings = append(findings, f)
-			}
+			findings = append(findings, refusedRule(c, v, r))
 		}
 	}
 	return findings, true
 }
-
-// An error of the server that begins with tooMuch is about one rule that costs too much. One that begins with total is about all rules
-// together; it is reported only if no single rule costs too much. Errors that begin with contributed name the four most expensive
-// rules. They are left out: if rules cost the same, the server names different ones in each run.
-const (
-	tooMuch     = "estimated rule cost exceeds budget"
-	total       = "x-kubernetes-validations estimated rule cost total"
-	contributed = "contributed to estimated rule cost total"
-)
 
 // maxValidated bounds what costOf says of a CRD that is validated.
 const maxValidated = 2_000_000
@@ -241,100 +216,18 @@ func costOf(s *spec.Schema, cost *int) (size, rules int) {
 	return size, rules
 }
 
-// errors returns what an API server says of a CRD with one version of c.
-func (validate Validation) errors(c *crd.CRD, v *crd.Version) ([]serverError, error) {
-	text, err := json.Marshal(v.Schema)
-	if err != nil {
-		return nil, err
-	}
-	var props apiextensionsv1.JSONSchemaProps
-	if err := json.Unmarshal(text, &props); err != nil {
-		return nil, err
-	}
-	v1 := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: c.Name},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: c.Group, Scope: apiextensionsv1.ResourceScope(c.Scope), PreserveUnknownFields: c.PreserveUnknownFields,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: c.Plural, Kind: c.Kind},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: v.Name, Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &props},
-			}},
-		},
-	}
-	apiextensionsv1.SetDefaults_CustomResourceDefinition(v1)
-	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&v1.Spec)
-	var internal apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(v1, &internal, nil); err != nil {
-		return nil, err
-	}
-	internal.Status.StoredVersions = []string{v.Name}
-	var errs []serverError
-	for _, e := range validate(context.Background(), &internal) {
-		errs = append(errs, serverError{e.Field, e.Detail})
-	}
-	return errs, nil
-}
-
-// serverError is one error of an API server: the field of the CRD, and what is wrong with it.
-type serverError struct{ Field, Detail string }
-
-// refusedRule returns the finding for an error of the server, false for one that is not about a rule.
-func refusedRule(c *crd.CRD, v *crd.Version, at, detail string) (Finding, bool) {
-	node, entry, found := strings.Cut(at, "."+schema.KeyValidations)
-	_, node, inSchema := strings.Cut(node, "openAPIV3Schema")
-	if !inSchema || !found && !strings.HasPrefix(detail, total) {
-		return Finding{}, false
-	}
-	path := pointerOf(node)
-	message := "an API server refuses the CRD because of a rule: " + detail
-	if !found {
-		message = "an API server refuses the CRD because of all its rules together: " + detail
-	} else if text := textOf(v.Schema, path, entry); text != "" {
-		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", text, detail)
+// refusedRule returns the finding for a rule that an API server refuses.
+func refusedRule(c *crd.CRD, v *crd.Version, r celrule.Refusal) Finding {
+	message := "an API server refuses the CRD because of a rule: " + r.Reason
+	switch {
+	case r.Together:
+		message = "an API server refuses the CRD because of all its rules together: " + r.Reason
+	case r.Rule != "":
+		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", r.Rule, r.Reason)
 	}
 	return Finding{Finding: crd.Finding{
-		CRD: c.Name, Version: v.Name, Position: v.Position(path), Finding: immutability.Finding{
-			Path: schema.Readable(path), SchemaPath: path, Severity: immutability.SeverityError, Rule: rule.RefusedRule, Message: message,
+		CRD: c.Name, Version: v.Name, Position: v.Position(r.SchemaPath), Finding: immutability.Finding{
+			Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.RefusedRule, Message: message,
 		},
-	}}, true
-}
-
-var (
-	step  = regexp.MustCompile(`^\.([A-Za-z]+)(?:\[([^\]]*)\])?`)
-	index = regexp.MustCompile(`^\[(\d+)\]`)
-)
-
-// pointerOf turns a path of the server below a schema, .properties[spec].items, into a JSON pointer, as far as it can be
-// read: a name with a bracket in it ends it.
-func pointerOf(at string) string {
-	var b strings.Builder
-	for {
-		m := step.FindStringSubmatch(at)
-		if m == nil {
-			return b.String()
-		}
-		at = at[len(m[0]):]
-		b.WriteString("/" + m[1])
-		if m[1] == "properties" || m[2] != "" {
-			b.WriteString("/" + pointer.Escape(m[2]))
-		}
-	}
-}
-
-// textOf returns the rule at a schema path that entry, such as [0].rule, is about; "" if there is none.
-func textOf(s *spec.Schema, schemaPath, entry string) string {
-	m := index.FindStringSubmatch(entry)
-	l := schema.Read(s, nil).Find(schemaPath)
-	if m == nil || l == nil {
-		return ""
-	}
-	list, _ := l.Schema.Extensions[schema.KeyValidations].([]any)
-	for i, r := range list {
-		if fmt.Sprint(i) == m[1] {
-			fields, _ := r.(map[string]any)
-			text, _ := fields["rule"].(string)
-			return text
-		}
-	}
-	return ""
+	}}
 }

@@ -7,11 +7,7 @@
 package lint
 
 import (
-	"context"
 	"errors"
-
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -22,19 +18,15 @@ import (
 //
 // It returns an error if newCRD is nil or was not read. Cost: up to some seconds for a large CRD; the work is bounded, and a note says
 // what was left out.
-func CRD(newCRD, oldCRD *crd.CRD, opts ...Option) ([]crd.Finding, error) {
+func CRD(newCRD, oldCRD *crd.CRD) ([]crd.Finding, error) {
 	if newCRD == nil || len(newCRD.Versions) == 0 {
 		return nil, errors.New("there is no CRD: get one from crd.Read or crd.FromObject")
-	}
-	var o audit.Options
-	for _, opt := range opts {
-		opt.apply(&o)
 	}
 	var olds []*crd.CRD
 	if oldCRD != nil && len(oldCRD.Versions) > 0 {
 		olds = []*crd.CRD{oldCRD}
 	}
-	report, err := audit.CRDs([]*crd.CRD{newCRD}, olds, o)
+	report, err := audit.CRDs([]*crd.CRD{newCRD}, olds, audit.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -43,17 +35,4 @@ func CRD(newCRD, oldCRD *crd.CRD, opts ...Option) ([]crd.Finding, error) {
 		findings = append(findings, f.Finding)
 	}
 	return findings, nil
-}
-
-// Option changes what CRD looks at.
-type Option interface{ apply(*audit.Options) }
-
-type option func(*audit.Options)
-
-func (o option) apply(to *audit.Options) { o(to) }
-
-// WithValidation adds the rules that the API server would refuse, as validate finds them: ValidateCustomResourceDefinition of
-// k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation. It is a parameter, as it links client-go. Nil adds nothing.
-func WithValidation(validate func(context.Context, *apiextensions.CustomResourceDefinition) field.ErrorList) Option {
-	return option(func(o *audit.Options) { o.Validate = validate })
 }

@@ -22,6 +22,7 @@ func TestLinks(t *testing.T) {
 		{"immutability/openapi", "locks are read from documents", heavy + `|^k8s\.io/apiextensions-apiserver/`},
 		{"immutability/admission", "a webhook only compares", heavy + `|^k8s\.io/apiextensions-apiserver/`},
 		{"immutability/admission/loader", "it reads API objects of CRDs", heavy},
+		{"immutability/crd/lint", "it compiles rules and serves nothing", `^k8s\.io/client-go/|^google\.golang\.org/grpc|/otel/sdk|^go\.etcd\.io/`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			without := regexp.MustCompile(row.without)
