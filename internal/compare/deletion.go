@@ -191,7 +191,8 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) 
 
 func lossBy(d definition, o *manifest.Object) *Replacement {
 	r := d.replacement(request{pair: pair{new: o, old: o}})
-	_, known := d.(builtinDefinition)
+	of, ok := d.(*knownKind)
+	known := ok && of.isBuiltin
 	retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
 	switch {
 	case known && o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete":

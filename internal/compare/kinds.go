@@ -117,13 +117,13 @@ func (k *kinds) of(o *manifest.Object) []definition {
 		}
 	}
 	if kind := k.builtinOf(o); kind != nil {
-		list = append(list, builtinDefinition{kind})
+		list = append(list, knownBuiltin(kind))
 	}
-	if d, ok := k.operatorOf(o); ok {
-		list = append(list, d)
+	if kind, ok := k.operatorOf(o); ok {
+		list = append(list, knownOperator(kind, k.byKind[groupKind{o.Group, o.Kind}]))
 	}
 	if facts, ok := k.factsOf(o); ok {
-		list = append(list, factsDefinition{facts})
+		list = append(list, knownCRD(facts))
 	}
 	return list
 }

@@ -5,39 +5,46 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Verdict is what the rules of a CRD say about an update.
-type Verdict struct {
-	Refused []Finding
-	// Unknown are changes of fields that a rule reads which equals no lock: the CRD decides.
-	Unknown []Finding
-}
-
-// Finding is a change of a field that has a row.
-type Finding struct {
-	immutability.Violation
-	Row *Row
-}
-
 // Check judges an update by the rows of the kind. Both objects are decoded manifests in a version of the kind, as written, and
-// stay as they are. The error is about the data, which is part of the program.
+// stay as they are. A change of a field that a rule reads which equals no lock is unknown: the CRD decides. The error is about
+// the data, which is part of the program.
 //
 // Cost: O(object); the first call compiles the rows.
-func (k *Kind) Check(newObj, oldObj map[string]any) (Verdict, error) {
-	var v Verdict
+func (k *Kind) Check(newObj, oldObj map[string]any) (builtin.Verdict, error) {
+	v := builtin.Verdict{Checked: true}
 	if len(k.Rows) == 0 {
 		return v, nil
 	}
 	k.once.Do(func() { k.compiled, k.err = compile(k) })
 	if k.err != nil {
-		return v, k.err
+		return builtin.Verdict{}, k.err
 	}
-	v.Refused, v.Unknown = k.compiled.locks.find(newObj, oldObj), k.compiled.open.find(newObj, oldObj)
+	for _, found := range k.compiled.locks.find(newObj, oldObj) {
+		message := found.broken.Message()
+		if found.row.Says != "" {
+			message += "; the rule says: " + found.row.Says
+		}
+		v.Violations = append(v.Violations, builtin.Violation{Path: found.broken.Path.String(), Broken: found.broken, Message: message, Row: k.row(found.row)})
+	}
+	for _, found := range k.compiled.open.find(newObj, oldObj) {
+		message := "a transition rule of " + k.Source() + " reads the field, and only the CRD can tell whether it refuses the change; give the CRD with --schema"
+		if found.row.Says != "" {
+			message += ". The rule says: " + found.row.Says
+		}
+		v.Unknown = append(v.Unknown, builtin.Remark{Path: found.broken.Path.String(), Message: message, Row: k.row(found.row)})
+	}
 	return v, nil
+}
+
+// row returns a row in the form that all kinds share.
+func (k *Kind) row(r *Row) builtin.Row {
+	return builtin.Row{Path: r.Path, Locks: r.Locks(), Message: r.Says, Source: k.Source()}
 }
 
 // compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be nil.
@@ -104,14 +111,20 @@ func hold(fields *kind.Field, path fieldpath.Path) {
 	}
 }
 
+// finding is a change of a field that has a row.
+type finding struct {
+	broken immutability.Violation
+	row    *Row
+}
+
 // find returns the changes of fields that have a row.
-func (r *ruled) find(newObj, oldObj map[string]any) []Finding {
+func (r *ruled) find(newObj, oldObj map[string]any) []finding {
 	if r == nil {
 		return nil
 	}
-	var all []Finding
-	for _, found := range r.validator.Check(r.fields.Stored(newObj, nil), r.fields.Stored(oldObj, nil)).Violations {
-		all = append(all, Finding{found, r.row(found.SchemaPath)})
+	var all []finding
+	for _, v := range r.validator.Check(r.fields.Stored(newObj, nil), r.fields.Stored(oldObj, nil)).Violations {
+		all = append(all, finding{v, r.row(v.SchemaPath)})
 	}
 	return all
 }

@@ -92,6 +92,14 @@ func (k *Kind) APIVersion() string {
 	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
 }
 
+// Source names the CRD that the rows are from.
+func (k *Kind) Source() string {
+	if k.Project == nil {
+		return "the CRD of " + k.Kind
+	}
+	return fmt.Sprintf("the CRD of %s %s (%s)", k.Project.Name, k.Project.Version, k.Project.Module)
+}
+
 // Has reports whether name, in any case, is the kind or its plural, with ".group" where wanted.
 func (k *Kind) Has(name string) bool {
 	return kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural}.Has(name)

@@ -1,7 +1,6 @@
 package crdfacts
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -106,16 +105,24 @@ func TestCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := paths(verdict.Refused); got != row.refused {
+			var refused, unknown []string
+			for _, v := range verdict.Violations {
+				refused = append(refused, v.Path)
+				if v.Row.Path == "" || v.Row.Source != "the CRD of Widgets 1.2.3 (example.com/widgets)" {
+					t.Errorf("%s: the row is %+v", v.Path, v.Row)
+				}
+			}
+			for _, r := range verdict.Unknown {
+				unknown = append(unknown, r.Path)
+				if r.Row.Path == "" {
+					t.Errorf("%s has no row", r.Path)
+				}
+			}
+			if got := strings.Join(refused, " "); got != row.refused {
 				t.Errorf("refused: %q, want %q", got, row.refused)
 			}
-			if got := paths(verdict.Unknown); got != row.unknown {
+			if got := strings.Join(unknown, " "); got != row.unknown {
 				t.Errorf("unknown: %q, want %q", got, row.unknown)
-			}
-			for _, f := range slices.Concat(verdict.Refused, verdict.Unknown) {
-				if f.Row == nil {
-					t.Errorf("%s has no row", f.Path)
-				}
 			}
 		})
 	}
@@ -128,14 +135,6 @@ func object(t *testing.T, text string) map[string]any {
 		t.Fatal(err)
 	}
 	return map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
-}
-
-func paths(findings []Finding) string {
-	var all []string
-	for _, f := range findings {
-		all = append(all, f.Path.String())
-	}
-	return strings.Join(all, " ")
 }
 
 func TestParse(t *testing.T) {

@@ -96,22 +96,22 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 			return p, false
 		}
 		refused := len(verdict.Refused) > 0
-		if len(said.Refused) > 0 {
+		if len(said.Violations) > 0 {
 			p.Refusals++
-			for _, found := range said.Refused {
+			for _, found := range said.Violations {
 				d.proved[found.Row.Path] = d.proved[found.Row.Path] || refused
 			}
 			if !refused {
 				p.False++
 				agreed = false
-				for _, found := range said.Refused {
+				for _, found := range said.Violations {
 					d.withdraw(found.Row.Path)
 				}
 			}
 		}
 		if refused {
 			p.Refused++
-			if len(said.Refused)+len(said.Unknown) > 0 {
+			if len(said.Violations)+len(said.Unknown) > 0 {
 				p.Found++
 				continue
 			}
