@@ -27,13 +27,12 @@ func newImportCEL(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cel CRD.yaml",
 		Short: "Print the CRD with CEL rules replaced by equivalent locks",
-		Long: `import cel reads the transition rules of a CRD, the rules with oldSelf. A rule that gives the same verdict as a
-lock, for every update from one valid object to another, is replaced by that lock; the rules of a field and of its
-parents are read together. All other rules stay, and the report gives the reason.
+		Long: `import cel reads the transition rules of a CRD, the rules with oldSelf. A rule in one of the forms in which people
+and export cel write locks is replaced by these locks, which give the same verdict for every update from one valid object
+to another. All other rules stay, and the report gives the reason.
 
-A rule with optionalOldSelf also judges values that have no old value: new objects, and new items of a list. No lock does
-that. So import writes locks for updates of existing values, and leaves a rest rule that judges new values only. The
-report also lists the messages that are dropped together with their rules: a lock has its own message.
+A rule with optionalOldSelf stays: it also judges values that have no old value, such as new items of a list, and no lock
+does that. The report also lists the messages that are dropped together with their rules: a lock has its own message.
 
 The CRD goes to standard output, the report to standard error. With -o json, both are one JSON object on standard
 output. Only fieldlock reads the locks; a stock API server drops them. fieldlock export cel turns them into rules again.`,

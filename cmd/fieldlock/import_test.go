@@ -22,7 +22,7 @@ func TestImportCEL(t *testing.T) {
 			t.Errorf("the CRD lacks %q:\n%s", want, out)
 		}
 	}
-	for _, want := range []string{"lock widgets.example.com v1 spec.class", "left widgets.example.com v1 spec.zone", "orders values", "2 of 3 transition rules"} {
+	for _, want := range []string{"lock widgets.example.com v1 spec.class", "left widgets.example.com v1 spec.zone", "none of the forms", "2 of 3 transition rules"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}
@@ -72,10 +72,11 @@ func TestRealCRDsStayValid(t *testing.T) {
 // lint --fix.
 func TestImportNotes(t *testing.T) {
 	head, _, _ := strings.Cut(exportedWidgets, "            required: [class]")
-	crd := head + `            properties: {tls: {type: boolean}, zone: {type: string}}
+	crd := head + `            properties:
+              tls: {type: boolean}
+              labels: {type: object, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}]}
             x-kubernetes-validations:
             - rule: "!has(oldSelf.tls) || !oldSelf.tls || (has(self.tls) && self.tls)"
-            - rule: "!has(oldSelf.zone) || (has(self.zone) ? self.zone == oldSelf.zone : oldSelf.zone == 'A')"
 `
 	out, report := onFile(t, exitClean, crd, "import", "cel")
 	for _, want := range []string{"NoUnset on spec.tls (with x-kubernetes-normalize: zero)", "after fieldlock lint --fix, which closes ways around it, it would become a lock"} {

@@ -39,11 +39,7 @@ type Rule struct {
 	// Locks are the locks that the rule is equivalent to. A recognized rule without locks refuses no update that the schema,
 	// other locks and plain rules accept.
 	Locks []immutability.LockedField
-	// Rest is the rule that Import leaves in Schema next to the locks, because the rule also judges values without an old
-	// value (optionalOldSelf); "" for none.
-	Rest string
-	// Reason is why Import leaves a rule. For a recognized rule it names what refuses the updates that its own locks do not
-	// refuse, "" if they refuse all.
+	// Reason is why Import leaves a rule, or why a recognized rule has no locks of its own.
 	Reason string
 }
 
@@ -111,11 +107,11 @@ type Imported struct {
 	Recognized, Left []Rule
 }
 
-// Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if locks accept the same updates
-// from one valid object to another; rules of a field and of its ancestors are weighed together. All other rules stay, with
-// the reason. Plain rules, those without oldSelf, stay as they are and are not listed. Import does not change s.
+// Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if it has the forms in which people
+// write locks, or in which Export does: then the locks accept the same updates from one valid object to another. All other
+// rules stay, with the reason. Plain rules, those without oldSelf, stay as they are and are not listed. Import does not change s.
 //
-// Cost: O(size of s), and for each rule the number of ways in which the fields that it names can change, which is small.
+// Cost: O(size of s), and for each rule the number of forms times the fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
 	made := celrule.Import(s)
 	return Imported{Schema: celrule.Apply(s, made.Changes), Recognized: rulesOf(made.Recognized), Left: rulesOf(made.Left)}
@@ -124,7 +120,7 @@ func Import(s *spec.Schema) Imported {
 func rulesOf(list []celrule.ImportedRule) []Rule {
 	var rules []Rule
 	for _, r := range list {
-		rules = append(rules, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Reason})
+		rules = append(rules, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Reason})
 	}
 	return rules
 }

@@ -34,7 +34,7 @@ func ExampleImport() {
 	// Output:
 	// spec.class: !has(oldSelf.class) || has(self.class) becomes NoUnset
 	// spec.class: self == oldSelf becomes NoModify
-	// spec.replicas stays a rule: it orders values
+	// spec.replicas stays a rule: it has none of the forms that locks have
 }
 
 func ExampleExport() {

@@ -2,10 +2,9 @@
 // locks to rules and rules to locks, and finds the updates that get around rules. Package immutability/celrule is its
 // public face.
 //
-// All of this rests on one question: does a rule accept an update of which only some facts are known? Import asks it for
-// every kind of update that the fields of one rule allow, and translates the rule only if locks give the same answer each
-// time. An Audit asks it for objects that it makes up fact by fact, until it has found a way around a rule or has refuted
-// that there is one.
+// Locks and rules are translated by one table of forms, which is read in both directions. An Audit asks another question: does
+// a rule accept an update of which only some facts are known? It makes up objects fact by fact, until it has found a way
+// around a rule or has refuted that there is one.
 //
 // Valid objects are those that an API server stores for the schema: pruned, defaulted, without null where the schema is
 // not nullable, without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf. Both
@@ -18,17 +17,15 @@
 //
 //	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
 //	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
-//	understand  the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
+//	understand  the verdict of a rule on an update of which some facts are unknown
 //	equality    where CEL's == on values of a schema is the equality of a lock; all and exists over keys and items
 //
 // From rules to locks and back:
 //
-//	state       every kind of update of the fields that one rule reads
-//	equivalent  the locks that refuse the same kinds of updates as a rule
+//	forms       the table of forms: what a rule says of a lock, and the locks that a rule says
 //	import      all rules of a schema as locks
 //	export      locks as rules, and as validations of a ValidatingAdmissionPolicy: which ones, and where they stand
-//	spell       the table of forms: the condition of a lock as CEL, for rules and policies
-//	exported    rules in the words of spell as locks
+//	spell       a form as CEL, from the location of the rule down to the lock, for rules and policies
 //	cost        what the API server's estimator says of a rule's cost, and the limits that would lower it
 //
 // Ways around rules:

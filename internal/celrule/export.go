@@ -81,25 +81,25 @@ func (e *exporter) export(l *schema.Location) {
 		e.out.Needless = append(e.out.Needless, locksAt(l, l.Marks.Locks)...)
 		return
 	}
-	for _, f := range formsOf(l, l.Marks.Locks) {
+	for _, f := range statementsOf(l, l.Marks.Locks) {
 		e.write(l, f)
 	}
 }
 
-// form is what one rule says: that some of the changes that locks of one location refuse are not made.
-type form struct {
+// statement is what one rule says: that some of the changes that locks of one location refuse are not made.
+type statement struct {
 	locks   []schema.Lock
 	refused schema.Change
 	message string
 }
 
-// formsOf returns the fewest forms for the locks of l.
-func formsOf(l *schema.Location, locks []schema.Lock) []form {
-	var forms []form
+// statementsOf returns the fewest statements for the locks of l.
+func statementsOf(l *schema.Location, locks []schema.Lock) []statement {
+	var statements []statement
 	rest := slices.Clone(locks)
 	take := func(message string, words ...schema.Lock) {
 		if !slices.ContainsFunc(words, func(l schema.Lock) bool { return !slices.Contains(rest, l) }) {
-			forms = append(forms, form{words, changesOf(words...), schema.Refused + message})
+			statements = append(statements, statement{words, changesOf(words...), schema.Refused + message})
 			rest = slices.DeleteFunc(rest, func(l schema.Lock) bool { return slices.Contains(words, l) })
 		}
 	}
@@ -120,15 +120,15 @@ func formsOf(l *schema.Location, locks []schema.Lock) []form {
 			done   string
 		}{{schema.AddItem, "added"}, {schema.RemoveItem, "removed"}} {
 			if lock.Refuses().Has(item.change) {
-				forms = append(forms, form{[]schema.Lock{lock}, item.change, fmt.Sprintf("%s: no %s may be %s", schema.Refused, things, item.done)})
+				statements = append(statements, statement{[]schema.Lock{lock}, item.change, fmt.Sprintf("%s: no %s may be %s", schema.Refused, things, item.done)})
 			}
 		}
 	}
-	return forms
+	return statements
 }
 
-// write adds the rule for a form of l, or records why there is none. If locks cannot be said together, each is tried alone.
-func (e *exporter) write(l *schema.Location, f form) {
+// write adds the rule for a statement about l, or records why there is none. If locks cannot be said together, each is tried alone.
+func (e *exporter) write(l *schema.Location, f statement) {
 	if f.refused&^(schema.Set|schema.Unset) == 0 && alwaysThere(l) {
 		e.out.Needless = append(e.out.Needless, locksAt(l, f.locks)...)
 		return
@@ -147,7 +147,7 @@ func (e *exporter) write(l *schema.Location, f form) {
 		e.cover(l, f)
 	case len(f.locks) > 1:
 		for _, lock := range f.locks {
-			for _, one := range formsOf(l, []schema.Lock{lock}) {
+			for _, one := range statementsOf(l, []schema.Lock{lock}) {
 				e.write(l, one)
 			}
 		}
@@ -166,14 +166,14 @@ func alwaysThere(l *schema.Location) bool {
 }
 
 // cover records that nothing below l needs a rule, if f freezes l.
-func (e *exporter) cover(l *schema.Location, f form) {
+func (e *exporter) cover(l *schema.Location, f statement) {
 	e.covered[l] = e.covered[l] || slices.Contains(f.locks, schema.Immutable)
 }
 
-// add adds the rule for a form of l, unless the schema has it. It returns why that is not possible, or nil.
-func (e *exporter) add(l *schema.Location, f form, union bool) *refusal {
+// add adds the rule for a statement about l, unless the schema has it. It returns why that is not possible, or nil.
+func (e *exporter) add(l *schema.Location, f statement, union bool) *refusal {
 	at, steps := e.place(l, f, union)
-	w := &speller{typed: true, refused: f.refused, exact: slices.Contains(f.locks, schema.Immutable), union: union}
+	w := &speller{typed: true, form: formOf(f.refused), exact: slices.Contains(f.locks, schema.Immutable), union: union}
 	w.ordered = l.Marks.MapListOrder != schema.OrderIgnored
 	text := w.rule(l, steps)
 	if w.reason != "" {
@@ -190,10 +190,10 @@ func (e *exporter) add(l *schema.Location, f form, union bool) *refusal {
 	return nil
 }
 
-// place returns the location of the rule for a form of l, and the steps from there to l. CEL runs a rule only where both
+// place returns the location of the rule for a statement about l, and the steps from there to l. CEL runs a rule only where both
 // objects have the location, and pairs no values below an atomic list. A set is read through its parent: up to Kubernetes
 // 1.36, self + oldSelf on the set itself changes what other rules of the set see.
-func (t *tree) place(l *schema.Location, f form, union bool) (at *schema.Location, steps []*schema.Location) {
+func (t *tree) place(l *schema.Location, f statement, union bool) (at *schema.Location, steps []*schema.Location) {
 	at, steps = l.Parent(), []*schema.Location{l}
 	for t.uncorrelated[at] != "" || steps[0].Role == schema.Property && at.Marks.Normalize != "" {
 		at, steps = at.Parent(), append([]*schema.Location{at}, steps...)
@@ -364,7 +364,7 @@ func expression(l *schema.Location, lock schema.Lock) (text, reason string) {
 	if l.Marks.Normalize != "" || normalizedAbove(l) != nil || normalized(l.Schema) {
 		return "", "CEL does not count empty values as absent, as x-kubernetes-normalize does"
 	}
-	w := &speller{refused: changesOf(lock), exact: lock == schema.Immutable, ordered: l.Marks.MapListOrder != schema.OrderIgnored}
+	w := &speller{form: formOf(changesOf(lock)), exact: lock == schema.Immutable, ordered: l.Marks.MapListOrder != schema.OrderIgnored}
 	text = w.below(way(l), "object", "oldObject", 0)
 	return text, w.reason
 }

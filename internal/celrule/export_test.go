@@ -201,7 +201,7 @@ func proveExport(t *testing.T, v crdVersion, exported *spec.Schema, n int) (pair
 	for _, l := range locks.Locks() {
 		focus = append(focus, l.SchemaPath)
 	}
-	return sameVerdicts(t, v.name, judge, locks, nil, randomupdates.New(v.schema, focus, 11), n)
+	return sameVerdicts(t, v.name, judge, locks, randomupdates.New(v.schema, focus, 11), n)
 }
 
 // roundTrip checks that import gives back the locks that were exported, up to words that change nothing.

@@ -1,7 +1,7 @@
 package celrule
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -13,42 +13,42 @@ import (
 // Imported is what Import found in one schema.
 type Imported struct {
 	Changes []Change // by schema path
-	// Recognized are the transition rules whose verdicts on updates of existing values are those of locks; Left stay rules.
+	// Recognized are the transition rules whose verdicts on updates are those of locks; Left stay rules.
 	Recognized, Left []ImportedRule
 }
 
 // ImportedRule is a transition rule, and what became of it.
 type ImportedRule struct {
 	Rule
-	Locks []LockAt // empty for a rule that refuses no update of an existing value, or stays a rule
-	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
-	// (optionalOldSelf); "" for none.
-	Rest string
-	// Reason says why the rule stays a rule. For a recognized rule it says what refuses the updates that the rule refuses and
-	// Locks do not, such as a plain rule or the locks that other rules became; "" if Locks refuse them all. Plain rules, those
-	// without oldSelf, stay as they are.
+	Locks []LockAt // empty for a rule that stays, or that became no lock of its own
+	// Reason says why the rule stays, or why a recognized rule has no lock of its own: others cover it, or it refuses nothing.
 	Reason string
 }
 
-// Import reads the transition rules of s as locks. A rule is recognized if there are locks that give the same verdict for
-// every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
-// others are left, with the reason. A rule with optionalOldSelf also judges values without an old value; that part stays a rule.
-// Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
-// fields that it names, which is small.
+// Import reads the transition rules of s as locks. A rule is recognized if it is a conjunction of forms of the table of forms,
+// in any words that mean the same: its locks give the same verdict for every update from one valid object to another. All
+// others are left, with the reason. Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each
+// rule the number of forms times the fields that it names.
 func Import(s *spec.Schema) Imported {
-	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{}, map[*schema.Location]bool{}}}
+	im := &importer{tree: readTree(s), parsed: map[ruleText][]string{},
+		now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{}, map[*schema.Location]bool{}}}
 	for _, l := range im.All {
 		if words := wordsOf(l); len(words) > 0 {
 			im.now.words[l] = words
 		}
 		for _, r := range im.rules[l] {
 			if r.Transition {
-				im.read = append(im.read, newUnderstanding(im.tree, r))
+				im.readings = append(im.readings, im.newReading(r))
 			}
 		}
 	}
-	im.settle()
-	im.readSpelled()
+	for _, normalized := range []bool{false, true} { // x-kubernetes-normalize excludes other locks around it, so it comes last
+		for _, u := range im.readings {
+			if !u.done && (u.reason == "" || normalized && u.conjuncts != nil) {
+				im.read(u, normalized)
+			}
+		}
+	}
 	return im.result()
 }
 
@@ -83,26 +83,9 @@ func Liftable(s *spec.Schema, left []ImportedRule) []bool {
 
 type importer struct {
 	*tree
-	read []*understanding // of every transition rule
-	now  *accepted
-}
-
-// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes. Locks with
-// x-kubernetes-normalize: zero come last, but for rules in the spelling of Export.
-func (im *importer) settle() {
-	for _, zero := range []bool{false, true} {
-		for again := true; again; {
-			again = false
-			for _, u := range im.read {
-				if u.done() || u.reason != "" {
-					continue
-				}
-				if now := u.read(im.now, zero); now != nil {
-					im.now, again = now, true
-				}
-			}
-		}
-	}
+	readings []*reading // of every transition rule
+	now      *accepted
+	parsed   map[ruleText][]string // the conjuncts of forms
 }
 
 // result turns what was accepted into changes.
@@ -115,25 +98,50 @@ func (im *importer) result() Imported {
 			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now)
 		}
 	}
-	for _, u := range im.read {
-		if !u.done() {
-			out.Left = append(out.Left, ImportedRule{Rule: *u.rule, Reason: u.why()})
+	for _, u := range im.readings {
+		if !u.done {
+			out.Left = append(out.Left, ImportedRule{Rule: *u.rule, Reason: u.reason})
 			continue
 		}
-		rest := u.rest()
-		if rest != u.rule.Text {
-			c := changes.at(u.rule.at)
-			c.DropRules = append(c.DropRules, u.rule.Index)
-			if rest != "" {
-				entry := maps.Clone(u.rule.entry())
-				entry["rule"] = rest
-				c.AddRules = append(c.AddRules, entry)
-			}
-		}
-		out.Recognized = append(out.Recognized, ImportedRule{*u.rule, u.locks(changes), rest, u.cover(im.now)})
+		c := changes.at(u.rule.at)
+		c.DropRules = append(c.DropRules, u.rule.Index)
+		out.Recognized = append(out.Recognized, ImportedRule{*u.rule, u.locksIn(changes), u.cover()})
 	}
 	out.Changes = changes.sorted()
 	return out
+}
+
+// locksIn lists the locks of u, each once, in the words in which changes writes them.
+func (u *reading) locksIn(changes changes) []LockAt {
+	var locks []LockAt
+	for _, s := range u.locks {
+		if lock := lockAt(s.at, asLock(s.word, changes.at(s.at).SetKeys)); !slices.Contains(locks, lock) {
+			locks = append(locks, lock)
+		}
+	}
+	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
+	return locks
+}
+
+// asLock returns the lock that expresses word in the extension keys of a field: a key lock, or word itself.
+func asLock(word schema.Lock, keys map[string]any) schema.Lock {
+	for _, lock := range schema.Locks() {
+		if keys[lock.Key()] == true {
+			return lock
+		}
+	}
+	return word
+}
+
+// cover says why u, which is done, became no lock; "" if it became one.
+func (u *reading) cover() string {
+	switch {
+	case len(u.locks) > 0:
+		return ""
+	case len(u.conjuncts) > 0:
+		return "other locks already cover it"
+	}
+	return "it refuses no update of a valid object, so no lock is needed"
 }
 
 // lockKeys returns the extension keys for words at l, next to the locks that l has already.

@@ -105,8 +105,8 @@ type importOfRules struct {
 	locks *immutability.Validator
 }
 
-// ruleUse is what a rule in the schema of a batch is for: the case, and whether it is one of its plain rules, of the
-// transition rules that became locks, or of those that stay next to the locks.
+// ruleUse is what a rule in the schema of a batch is for: the case, and whether it is one of its plain rules, or of the
+// transition rules that became locks.
 type ruleUse struct {
 	of   int
 	role ruleRole
@@ -117,7 +117,6 @@ type ruleRole int
 const (
 	isPlain ruleRole = iota
 	isRecognized
-	isRest
 )
 
 // add makes the rules of a case part of the batch.
@@ -133,11 +132,6 @@ func (b *batch) add(t *testing.T, rules map[string][]map[string]any, im Imported
 	roles := map[RuleRef]ruleRole{}
 	for _, r := range im.Recognized {
 		roles[RuleRef{r.SchemaPath, r.Index}] = isRecognized
-		if r.Rest != "" {
-			entry := maps.Clone(rules[r.SchemaPath][r.Index])
-			entry["rule"] = r.Rest
-			b.put(r.SchemaPath, entry, ruleUse{i, isRest})
-		}
 	}
 	for path, entries := range rules {
 		for index, entry := range entries {
@@ -172,12 +166,12 @@ func (b *batch) judge(t *testing.T, seed uint64) (pairs, refused int) {
 		if refuses {
 			refused++
 		}
-		if refuses == (len(violations) > 0 || rules[isRest]) || wrong[c] {
+		if refuses == (len(violations) > 0) || wrong[c] {
 			return
 		}
 		wrong[c] = true
-		t.Errorf("seed %d\nrules %s\nbecame %s\nold %s\nnew %s\nCEL refuses: %v; locks refuse: %v; what stays refuses: %v\nthe schema was %s", seed, asJSON(b.cases[c].rules),
-			asJSON(b.cases[c].made.Changes), asJSON(oldObj), asJSON(newObj), refuses, violations, rules[isRest], asJSON(b.bare))
+		t.Errorf("seed %d\nrules %s\nbecame %s\nold %s\nnew %s\nCEL refuses: %v; locks refuse: %v\nthe schema was %s", seed, asJSON(b.cases[c].rules),
+			asJSON(b.cases[c].made.Changes), asJSON(oldObj), asJSON(newObj), refuses, violations, asJSON(b.bare))
 	}
 	for i, obj := range b.objects {
 		for c := range b.cases {
@@ -199,7 +193,7 @@ func (b *batch) judge(t *testing.T, seed uint64) (pairs, refused int) {
 }
 
 // verdicts tells for each role whether a rule of it refuses an update.
-type verdicts [3]bool
+type verdicts [2]bool
 
 // verdicts judges an update, or a create where oldObj is nil, by the rules of each case.
 func (b *batch) verdicts(t *testing.T, server *celrun.Validator, newObj, oldObj map[string]any) []verdicts {

@@ -283,7 +283,9 @@ func (m *ruleMaker) atom(path, kind string) string {
 		one, other = "self", "self"
 	}
 	var form string
-	switch m.IntN(10) {
+	switch m.IntN(14) {
+	case 10, 11, 12, 13:
+		form = "(" + strings.NewReplacer("A", "has($x)", "B", "has($y)", "E", m.pick("$x == $y", "$y == $x", "!($x != $y)")).Replace(forms[m.IntN(len(forms))].text) + ")"
 	case 0, 1:
 		form = "has($x)"
 	case 2:

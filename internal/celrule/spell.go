@@ -23,10 +23,11 @@ import (
 //	self.all(i, v, i >= size(oldSelf) || !has(oldSelf[i].zone) || has(v.zone))
 type speller struct {
 	typed   bool
-	refused schema.Change // what the lock refuses at the end of the way
-	exact   bool          // whether null and absent differ to the lock, as to x-kubernetes-immutable
-	ordered bool          // whether the order of keyed lists counts
-	union   bool          // whether keys are counted in the union of both sides, which costs less than looking each of them up
+	form    form // of what the lock refuses at the end of the way
+	exact   bool // whether null and absent differ to the lock, as to x-kubernetes-immutable
+	ordered bool // whether the order of keyed lists counts
+	plain   bool // whether values are compared by == alone, whatever a lock takes for equal
+	union   bool // whether keys are counted in the union of both sides, which costs less than looking each of them up
 
 	reason, remedy string // why it cannot be said; "" if it can
 }
@@ -53,7 +54,7 @@ func (w *speller) cannot(reason, remedy string) string {
 // rule returns the condition as a rule of the location that steps lead down from, or of l itself if there are none.
 func (w *speller) rule(l *schema.Location, steps []*schema.Location) string {
 	if len(steps) == 0 {
-		return w.slot(l, w.refused, "", "", "self", "oldSelf", 0)
+		return w.slot(l, w.form, "", "", "self", "oldSelf", 0)
 	}
 	return w.below(steps, "self", "oldSelf", 0)
 }
@@ -73,7 +74,7 @@ func (w *speller) below(steps []*schema.Location, a, b string, depth int) string
 	hasA, hasB := w.there(here, a, exact), w.there(here, b, exact)
 	a, b = w.member(a, here.Name), w.member(b, here.Name)
 	if len(rest) == 0 {
-		return w.slot(here, w.refused, hasA, hasB, a, b, depth)
+		return w.slot(here, w.form, hasA, hasB, a, b, depth)
 	}
 	return guarded(hasA, hasB, w.below(rest, a, b, depth))
 }
@@ -103,7 +104,7 @@ func (w *speller) pair(steps []*schema.Location, a, b string, depth int) string 
 		hasA, hasB = w.notNull(a), w.notNull(b)
 	}
 	if len(steps) == 1 {
-		return w.slot(here, w.refused, hasA, hasB, a, b, depth)
+		return w.slot(here, w.form, hasA, hasB, a, b, depth)
 	}
 	return guarded(hasA, hasB, w.below(steps[1:], a, b, depth))
 }
@@ -162,34 +163,19 @@ func (w *speller) indexed(list *schema.Location, a, b string, depth int, pair fu
 		strings.Join(indices, ", "), i, i, a, i, b, pair(at(a, i), at(b, i)))
 }
 
-// slot is the table of forms: the condition that an update makes none of the changes in refused to a value. a and b spell
-// the new and the old value, hasA and hasB that they are there, "" if they always are.
-func (w *speller) slot(l *schema.Location, refused schema.Change, hasA, hasB, a, b string, depth int) string {
-	always := hasA == ""
-	switch refused {
-	case schema.ChangeValue, schema.Unset | schema.Modify, schema.Modify:
-		equal := w.equal(l, a, b, depth)
-		switch {
-		case always || refused == schema.Modify:
-			return guarded(hasA, hasB, equal)
-		case refused != schema.ChangeValue:
-			return fmt.Sprintf("!%s || (%s && %s)", hasB, hasA, equal)
-		case equal == a+" == "+b && l.Role != schema.Property: // null equals null under a key or index
-			return equal
+// slot is the condition that an update makes none of the changes to a value that f is about. a and b spell the new and the old
+// value, hasA and hasB that they are there, "" if they always are.
+func (w *speller) slot(l *schema.Location, f form, hasA, hasB, a, b string, depth int) string {
+	if f.refused&schema.ChangeItems != 0 {
+		return w.keys(l, f.refused, hasA, hasB, a, b)
+	}
+	equal := func() string { return w.equal(l, a, b, depth) }
+	if f.refused == schema.ChangeValue && l.Role != schema.Property && hasA != "" {
+		if plain := a + " == " + b; equal() == plain { // null equals null under a key or index
+			return plain
 		}
-		return fmt.Sprintf("%s == %s && (!%s || %s)", hasA, hasB, hasA, equal)
 	}
-	switch {
-	case refused&schema.ChangeItems != 0:
-		return w.keys(l, refused, hasA, hasB, a, b)
-	case always:
-		return "true"
-	case refused == schema.Set|schema.Unset:
-		return hasA + " == " + hasB
-	case refused == schema.Set:
-		return hasB + " || !" + hasA
-	}
-	return "!" + hasB + " || " + hasA
+	return f.write(hasA, hasB, equal)
 }
 
 // keys is the condition that no keys or items are added or removed.
@@ -241,7 +227,10 @@ func (w *speller) subset(l *schema.Location, hasX, hasY, x, y string) string {
 
 // equal is the condition that a and b, which are there, are equal values of l as a lock compares them.
 func (w *speller) equal(l *schema.Location, a, b string, depth int) string {
-	if !w.typed {
+	switch {
+	case w.plain:
+		return a + " == " + b
+	case !w.typed:
 		return w.equalUntyped(l, a, b)
 	}
 	s := l.Schema
@@ -252,7 +241,7 @@ func (w *speller) equal(l *schema.Location, a, b string, depth int) string {
 	next := func(part *schema.Location) func(a, b string) string {
 		return func(a, b string) string {
 			nested := *w
-			nested.refused, nested.reason = schema.ChangeValue, w.reason
+			nested.form, nested.reason = formOf(schema.ChangeValue), w.reason
 			text := nested.pair([]*schema.Location{part}, a, b, depth+1)
 			w.reason, w.remedy = nested.reason, nested.remedy
 			return text
@@ -297,7 +286,7 @@ func (w *speller) equalFields(l *schema.Location, a, b string, depth int) string
 	for _, field := range l.Properties {
 		hasA, hasB := w.there(field, a, true), w.there(field, b, true)
 		x, y := w.member(a, field.Name), w.member(b, field.Name)
-		all = append(all, w.slot(field, schema.ChangeValue, hasA, hasB, x, y, depth))
+		all = append(all, w.slot(field, formOf(schema.ChangeValue), hasA, hasB, x, y, depth))
 	}
 	return strings.Join(all, " && ")
 }

@@ -356,14 +356,6 @@ func admits(s *spec.Schema, v any) bool {
 	return true
 }
 
-// allLiterals reports whether every valid value of s is one of literals.
-func allLiterals(s *spec.Schema, literals []any) bool {
-	if s.Type.Contains("boolean") {
-		return true
-	}
-	return len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e != nil && !slices.Contains(literals, valueIn(e)) })
-}
-
 // literalsIn collects what x compares fields of schema s with, at most limit literals. It takes every comparison in x for
 // one of s that has a literal of its type.
 func literalsIn(x ast.Expr, s *spec.Schema, limit int) []any {

@@ -257,11 +257,9 @@ type ImportedRule struct {
 	SchemaPath string         `json:"schemaPath"`
 	Rule       string         `json:"rule"`
 	Locks      []ImportedLock `json:"locks,omitempty"`
-	// Rest is the rule that stays next to the locks, for values that have no old value.
-	Rest string `json:"rest,omitempty"`
 	// Message is the rule's own message, which goes with the rule: a lock has its own words. It is "" for a message that Export writes.
 	Message string `json:"message,omitempty"`
-	// Reason says why the rule stays; of a rule that became locks, what else refuses what it refuses.
+	// Reason says why the rule stays, or why a recognized rule became no lock of its own.
 	Reason string `json:"reason,omitempty"`
 	// Liftable is set for a rule that stays and would become locks with the rules that lint --fix adds.
 	Liftable bool `json:"liftable,omitempty"`
@@ -307,13 +305,11 @@ func (r *Import) add(name, version string, imported celrule.Imported, liftable [
 		normalize[c.SchemaPath], _ = c.SetKeys[schema.KeyNormalize].(string)
 	}
 	row := func(rule celrule.ImportedRule) ImportedRule {
-		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text, Rest: rule.Rest, Reason: rule.Reason}
+		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text, Reason: rule.Reason}
 	}
 	for _, recognized := range imported.Recognized {
 		row := row(recognized)
-		if recognized.Rest == "" {
-			row.Message = recognized.CustomMessage()
-		}
+		row.Message = recognized.CustomMessage()
 		for _, lock := range recognized.Locks {
 			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock, normalize[lock.SchemaPath]})
 		}

@@ -165,9 +165,6 @@ func Import(w io.Writer, r *convert.Import) {
 		rule := &r.Recognized[i]
 		fmt.Fprintf(w, "%s %s: %s\n", p.Green("lock"), whereRule(rule), Shorten(quoted(rule.Rule)))
 		fmt.Fprintf(w, "     %s\n", becomes(rule))
-		if rule.Rest != "" {
-			fmt.Fprintf(w, "     what stays judges new values only: %s\n", Shorten(quoted(rule.Rest)))
-		}
 		if rule.Message != "" {
 			messages++
 			fmt.Fprintf(w, "     dropped message: %s\n", Shorten(quoted(rule.Message)))
@@ -210,11 +207,7 @@ func becomes(r *convert.ImportedRule) string {
 		}
 		locks = append(locks, text)
 	}
-	text := strings.Join(locks, ", ")
-	if text != "" && r.Reason != "" {
-		text += "; "
-	}
-	return Printable(text + r.Reason)
+	return Printable(cmp.Or(strings.Join(locks, ", "), r.Reason))
 }
 
 // quoted returns text as a JSON string.

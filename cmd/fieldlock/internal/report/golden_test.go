@@ -287,11 +287,11 @@ func TestConversions(t *testing.T) {
 	print("export of nothing", func() { Export(&b, &convert.Export{}) })
 	imported.Recognized = []convert.ImportedRule{
 		{CRD: "widgets", Version: "v1", Path: "spec.a", Rule: "self == oldSelf", Message: "a stays", Reason: "other locks already cover it"},
-		{CRD: "widgets", Version: "v1", Rule: strings.Repeat("self == oldSelf && ", 10) + "true", Rest: "oldSelf.hasValue()", Reason: "it refuses no update of a value that exists, so no lock is needed"},
-		{CRD: "widgets", Version: "v1", Path: "spec.b", Rule: `self == "b"`, Message: "b stays", Reason: "a plain rule covers the rest"},
+		{CRD: "widgets", Version: "v1", Rule: strings.Repeat("self == oldSelf && ", 10) + "true", Reason: "it refuses no update of a valid object, so no lock is needed"},
+		{CRD: "widgets", Version: "v1", Path: "spec.b", Rule: `self == "b"`, Message: "b stays"},
 	}
 	imported.Recognized[2].Locks = []convert.ImportedLock{{Path: "spec.b", Lock: "immutable"}, {Path: "spec.b[*]", Lock: "NoSet"}}
-	imported.Left = []convert.ImportedRule{{CRD: "widgets", Version: "v1", Path: "spec.c", Rule: "self > oldSelf", Reason: "it orders values"}}
+	imported.Left = []convert.ImportedRule{{CRD: "widgets", Version: "v1", Path: "spec.c", Rule: "self > oldSelf", Reason: "it has none of the forms that locks have"}}
 	print("import", func() { Import(&b, &imported) })
 	imported.Recognized = imported.Recognized[:1]
 	imported.Left = nil
