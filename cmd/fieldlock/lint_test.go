@@ -242,12 +242,12 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestLocksNamesWhatItLeavesOut: a CRD whose locks are CEL rules is not free.
-func TestLocksNamesWhatItLeavesOut(t *testing.T) {
+// TestLocksListsRules: the CEL transition rules of a CRD are listed, but for those that stand for its locks.
+func TestLocksListsRules(t *testing.T) {
 	rule := widgets("None", "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}, {rule: size(self) < 9}]}", "")
 	c := runCommand(rule, "locks", "-")
-	if want := "note: not listed: 1 CEL transition rule;"; c.status != exitClean || !strings.HasPrefix(c.err, want) {
-		t.Errorf("got status %d and %q, want 0 and %q", c.status, c.err, want)
+	if want := "has to hold: self == oldSelf\n"; c.status != exitClean || c.err != "" || !strings.Contains(c.out, want) || strings.Contains(c.out, "size(self)") || strings.Contains(c.out, "no hole") {
+		t.Errorf("got status %d and %s%s, want 0 and %q", c.status, c.out, c.err, want)
 	}
 	exported := runCommand(classLocked, "export", "cel", "-")
 	if c := runCommand(exported.out, "locks", "-"); c.status != exitClean || c.err != "" || !strings.Contains(c.out, "spec.class  immutable") {

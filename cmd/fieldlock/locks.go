@@ -30,7 +30,7 @@ func newLocks(s streams) *cobra.Command {
 		Short: "List the locked fields, how each is locked, and how it can still change",
 		Long: `locks prints the locked fields of built-in kinds and of CRDs as a tree: the path, the lock, and below it each hole
 through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
-not listed: fieldlock import cel turns them into locks.
+listed at the field that has them; fieldlock import cel turns those into locks that have an equivalent lock.
 
 KIND is the kind, plural or short name of a built-in kind, or of a kind whose operator is known. Upper and lower case do not
 matter; add ".group" if several kinds have the name. A file of that name takes precedence over a kind, and a built-in kind
@@ -130,9 +130,6 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
 			return err
 		}
-	}
-	if locks.Rules > 0 {
-		fmt.Fprintf(s.err, "note: not listed: %s; fieldlock import cel turns those into locks that have an equivalent lock\n", report.Count(locks.Rules, "CEL transition rule"))
 	}
 	for _, warning := range amender.Warnings() {
 		fmt.Fprintf(s.err, "warning: %s\n", report.Printable(warning))

@@ -195,7 +195,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestTransitionRules: how many rules a CRD has that are about updates; those that repeat its locks do not count.
+// TestTransitionRules: the rules of a CRD that are about updates; those that repeat its locks are not listed.
 func TestTransitionRules(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -205,7 +205,11 @@ func TestTransitionRules(t *testing.T) {
 		{"none", []string{free}, 0}, {"about one object", []string{plainRule}, 0}, {"one", []string{ruled}, 1}, {"in two versions", []string{ruled, free, ruled}, 2}, {"beside its lock", []string{repeated}, 0},
 		{"one that is no lock", []string{"{type: object, properties: {f: {type: integer, x-kubernetes-validations: [{rule: self > oldSelf}]}}}"}, 1},
 	} {
-		if got := TransitionRules(crds(t, "c.yaml", "Widget", "None", c.specs...)[0]); got != c.want {
+		got := 0
+		for _, v := range crds(t, "c.yaml", "Widget", "None", c.specs...)[0].Versions {
+			got += len(transitionRules(v))
+		}
+		if got != c.want {
 			t.Errorf("%s: %d rules, want %d", c.name, got, c.want)
 		}
 	}
@@ -308,7 +312,7 @@ func TestLocksOf(t *testing.T) {
 		"Widget of widgets.example.com in w.yaml: v1, v2", "  spec.f immutable; write it through version v3", "Widget of widgets.example.com in w.yaml: v3",
 		"Gadget of gadgets.example.com in g.yaml: v1", "  spec.a.f NoModify; remove spec.a, then add it again; unset it, then set it anew",
 		"  spec.l[*].v immutable; move the items of spec.l: delete, then insert; remove spec.l, then add it again", "  spec.m[*].v immutable; remove spec.m, then add it again; rename a key of spec.m",
-		"Ruled of ruleds.example.com in r.yaml: v1", "Ruled of ruleds.example.com in r.yaml: v2", "  spec.f NoModify; unset it, then set it anew; write it through version v1",
+		"Ruled of ruleds.example.com in r.yaml: v1", "  spec.f rule", "Ruled of ruleds.example.com in r.yaml: v2", "  spec.f NoModify; unset it, then set it anew; write it through version v1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
@@ -319,17 +323,14 @@ func TestLocksOf(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"w.yaml:18 Widget v1 /properties/spec/properties/f", "w.yaml:27 Widget v2 /properties/spec/properties/f", "g.yaml:18 Gadget v1 /properties/spec/properties/a/properties/f",
-		"g.yaml:18 Gadget v1 /properties/spec/properties/l/items/properties/v", "g.yaml:18 Gadget v1 /properties/spec/properties/m/additionalProperties/properties/v", "r.yaml:27 Ruled v2 /properties/spec/properties/f",
+		"g.yaml:18 Gadget v1 /properties/spec/properties/l/items/properties/v", "g.yaml:18 Gadget v1 /properties/spec/properties/m/additionalProperties/properties/v", "r.yaml:18 Ruled v1 /properties/spec/properties/f", "r.yaml:27 Ruled v2 /properties/spec/properties/f",
 	}, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	if l.Rules != 1 {
-		t.Errorf("%d transition rules, want 1", l.Rules)
-	}
-	other := &Locks{Rules: 2, Fields: l.Fields[:1], Groups: l.Groups[:1]}
+	other := &Locks{Fields: l.Fields[:1], Groups: l.Groups[:1]}
 	l.Add(other)
-	if l.Rules != 3 || len(l.Fields) != 7 || len(l.Groups) != 6 {
-		t.Errorf("with others: %d rules, %d fields, %d groups", l.Rules, len(l.Fields), len(l.Groups))
+	if len(l.Fields) != 8 || len(l.Groups) != 6 {
+		t.Errorf("with others: %d fields, %d groups", len(l.Fields), len(l.Groups))
 	}
 }
 

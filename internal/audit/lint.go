@@ -239,28 +239,6 @@ func commonSteps(a, b string) int {
 	return n
 }
 
-// TransitionRules counts the CEL transition rules of a CRD, in all versions.
-func TransitionRules(c *crd.CRD) int {
-	n := 0
-	for _, v := range c.Versions {
-		n += rulesOf(v)
-	}
-	return n
-}
-
-// rulesOf counts the CEL transition rules of a version, except for rules that repeat its locks, such as those that
-// export cel adds.
-func rulesOf(v *crd.Version) int {
-	rules := celrule.Import(v.Schema)
-	n := len(rules.Left)
-	for _, r := range rules.Recognized {
-		if len(r.Locks) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // ruleFindings returns the ways around the CEL transition rules of a CRD, within each version that is served and through
 // another version, and the rules that refuse nothing.
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {

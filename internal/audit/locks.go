@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -25,8 +26,6 @@ type Locks struct {
 
 	// Groups are the fields by CRD, versions with the same ones together.
 	Groups []Group `json:"-"`
-	// Rules is how many transition rules the CRDs have, which are not listed.
-	Rules int `json:"-"`
 }
 
 // Field is one locked field of one version.
@@ -127,7 +126,7 @@ type Group struct {
 	Fields           []Field
 }
 
-// LocksOf lists the locks of CRDs. The errors name the mistakes of CRDs that are left out.
+// LocksOf lists the locks and the transition rules of CRDs. The errors name the mistakes of CRDs that are left out.
 func LocksOf(crds []manifest.CRD) (*Locks, []error) {
 	l := &Locks{Fields: []Field{}}
 	var errs []error
@@ -148,12 +147,11 @@ func LocksOf(crds []manifest.CRD) (*Locks, []error) {
 			}
 		}
 		l.Groups = append(l.Groups, groups...)
-		l.Rules += TransitionRules(c.CRD)
 	}
 	return l, errs
 }
 
-// groupsOf lists the locks of a CRD by version.
+// groupsOf lists the locks and the transition rules of a CRD by version.
 func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) []Group {
 	findings := crd.Lint(c, nil)
 	var groups []Group
@@ -166,6 +164,12 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 			}
 			fields = append(fields, f)
 		}
+		for _, r := range transitionRules(v) {
+			fields = append(fields, Field{
+				File: c.File, CRD: c.Name, Kind: c.Kind, Path: r.Path, SchemaPath: r.SchemaPath, Locks: []string{string(kind.LockRule)}, Rule: r.Text, Holes: []Hole{},
+			})
+		}
+		slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 		at := slices.IndexFunc(groups, func(g Group) bool { return slices.EqualFunc(g.Fields, fields, sameField) })
 		if at < 0 {
 			groups = append(groups, Group{Kind: c.Kind, Name: c.Name, File: c.File, Fields: fields})
@@ -176,9 +180,25 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 	return groups
 }
 
+// transitionRules returns the CEL transition rules of a version, except for rules that repeat its locks, such as those that export
+// cel adds.
+func transitionRules(v *crd.Version) []celrule.Rule {
+	imported := celrule.Import(v.Schema)
+	var rules []celrule.Rule
+	for _, r := range imported.Left {
+		rules = append(rules, r.Rule)
+	}
+	for _, r := range imported.Recognized {
+		if len(r.Locks) > 0 {
+			rules = append(rules, r.Rule)
+		}
+	}
+	return rules
+}
+
 // sameField reports whether two versions lock a field alike.
 func sameField(a, b Field) bool {
-	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
+	return a.Path == b.Path && a.Rule == b.Rule && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
 }
 
 // holesOf returns the warnings that name the field, in its own version or in one that leaves it free.
@@ -297,7 +317,6 @@ func LocksOfFacts(kinds []*crdfacts.Kind) *Locks {
 func (l *Locks) Add(other *Locks) {
 	l.Fields = append(l.Fields, other.Fields...)
 	l.Groups = append(l.Groups, other.Groups...)
-	l.Rules += other.Rules
 }
 
 // DropEmpty leaves out the groups without fields of kinds that have another group, of any version.

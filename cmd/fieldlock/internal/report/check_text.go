@@ -421,7 +421,8 @@ func treeOf(fields []audit.Field) *tree {
 	root := &tree{}
 	for i := range fields {
 		at := root
-		for _, label := range strings.Split(strings.ReplaceAll(fields[i].Path, "[*]", ".[*]"), ".") {
+		path := cmp.Or(fields[i].Path, "the whole object")
+		for _, label := range strings.Split(strings.ReplaceAll(path, "[*]", ".[*]"), ".") {
 			next := slices.IndexFunc(at.children, func(c *tree) bool { return c.label == label })
 			if next < 0 {
 				at.children = append(at.children, &tree{label: label})

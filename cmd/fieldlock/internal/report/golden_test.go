@@ -235,7 +235,7 @@ func TestLocksFormats(t *testing.T) {
 		change(&f)
 		return f
 	}
-	locks := &audit.Locks{Rules: 2, Fields: []audit.Field{open}, Groups: []audit.Group{
+	locks := &audit.Locks{Fields: []audit.Field{open}, Groups: []audit.Group{
 		{Kind: "Widget", Name: "widgets.example.com", File: "crd.yaml", Versions: []string{"v1", "v2"}, Fields: []audit.Field{field("spec.a.b", "immutable"), field("spec.a.long", "immutable"), open, field("spec.pools[*].zone", "immutable-keys"), field("status.x.y", "NoUnset")}},
 		{Kind: "Widget", Name: "widgets.example.com", File: "crd.yaml", Versions: []string{"v3"}},
 		{Kind: "Free", Name: "frees.example.com", File: "free.yaml", Versions: []string{"v1"}},

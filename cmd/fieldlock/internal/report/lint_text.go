@@ -128,7 +128,7 @@ func markersOn(f *audit.Finding, findings []audit.Finding) string {
 // locksText prints a tree for each group, and one line for the CRDs without locks.
 func locksText(w io.Writer, l *audit.Locks) error {
 	p := PaletteFor(w)
-	fields, open, known := 0, 0, false
+	fields, open, known, rules := 0, 0, false, false
 	groups, unlocked := withLocks(l.Groups)
 	for _, g := range groups {
 		from := ""
@@ -146,7 +146,9 @@ func locksText(w io.Writer, l *audit.Locks) error {
 			if len(f.Holes) > 0 {
 				open += len(g.Versions)
 			}
-			known = known || f.CRD != "" // the holes of built-in kinds are not listed
+			rule := f.CRD != "" && f.Rule != ""
+			rules = rules || rule
+			known = known || f.CRD != "" && !rule // the holes of rules and of built-in kinds are not listed
 		}
 	}
 	if len(unlocked) > 0 {
@@ -155,10 +157,14 @@ func locksText(w io.Writer, l *audit.Locks) error {
 	text := Count(fields, "locked field")
 	switch {
 	case fields == 0 || !known:
-	case open == 0:
+	case open == 0 && !rules:
 		text += ", " + p.Green("no hole")
+	case open == 0:
 	default:
 		text += fmt.Sprintf(", %s with a hole (%s); fieldlock lint says how to close it", p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
+	}
+	if rules {
+		text += "; fieldlock lint finds the ways around rules"
 	}
 	fmt.Fprintln(w, text)
 	return nil
