@@ -30,9 +30,9 @@ func TestApplierFlags(t *testing.T) {
 		{"helm", []string{"--applier", "helm"}, "recreate.yaml", 0, "no refused change"},
 		{"replace", []string{"--applier=replace"}, "recreate.yaml", 0, "no refused change"},
 		{"another word", []string{"--applier", "flux"}, "recreate.yaml", 2, "want server-side, client-side, helm or replace"},
-		{"a deletion", nil, "gone.yaml", 0, "deleted (cost: data): if you delete it"},
+		{"a deletion", nil, "gone.yaml", 0, "if you delete it (cost: data): the volume"},
 		{"a refused deletion", []string{"--refuse-deletions", "data,cascade"}, "gone.yaml", 1, "deletions of cost data are refused"},
-		{"a refused deletion of another cost", []string{"--refuse-deletions", "cascade"}, "gone.yaml", 0, "deleted (cost: data)"},
+		{"a refused deletion of another cost", []string{"--refuse-deletions", "cascade"}, "gone.yaml", 0, "if you delete it (cost: data)"},
 		{"an unknown cost", []string{"--refuse-deletions", "data,everything"}, "gone.yaml", 2, `unknown word "everything"`},
 	} {
 		c := runCommand("", append([]string{"check", filepath.Join(dir, "old.yaml"), filepath.Join(dir, row.to)}, row.flags...)...)

@@ -62,6 +62,8 @@ type Subject struct {
 	File       string `json:"file,omitempty"`
 	// Line is the line of the field, or of its nearest parent in NEW; of a Replacement, the line of the object.
 	Line int `json:"line,omitempty"`
+	// From is the file that the value came through, if several lines of the change may have made it.
+	From string `json:"from,omitempty"`
 
 	// Unit is the unit that the object comes from, "" for an object in a file that no unit reads.
 	Unit string `json:"unit,omitempty"`
@@ -266,8 +268,9 @@ func subject(o *manifest.Object, at fieldpath.Path) Subject {
 	if o.Document.Place == nil {
 		begin, place = o.Document.Position(), o.Locate(at)
 	} else {
-		_, begin = o.Document.Place(nil)
-		s.File, place = o.Document.Place(at.Reach(o.Value()))
+		decides := o.Document.Place(at)
+		begin, place = o.Document.Place(nil).Position, decides.Position
+		s.File, s.From = decides.File, decides.From
 	}
 	s.Line, s.Column, s.ObjectLine = place.Line, place.Column, begin.Line
 	return s
@@ -285,8 +288,8 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 		return
 	}
 	if oldObj.Document.Place != nil {
-		file, place := oldObj.Document.Place(v.at)
-		v.OldFile, v.OldLine = file, place.Line
+		place := oldObj.Document.Place(v.at)
+		v.OldFile, v.OldLine = place.File, place.Line
 		return
 	}
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.at).Line

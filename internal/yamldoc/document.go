@@ -42,9 +42,8 @@ type Document struct {
 	// Object holds map[string]any, []any, string, bool, int64, float64 and nil. Integers are int64 where they fit.
 	Object map[string]any
 
-	// Place, unless nil, returns the file and the place in it that decide the value at steps, for an object that a tool has made
-	// of several files.
-	Place func(steps []any) (file string, at Position)
+	// Place, unless nil, returns the place that decides the value at steps, for an object that a tool has made of several files.
+	Place func(steps []any) Place
 	// Unknown are the places, as JSON pointers, whose values nobody can tell from the files.
 	Unknown []string
 
@@ -165,6 +164,14 @@ func (d *Document) listItems() ([]any, bool) {
 func isText(v any) bool {
 	text, _ := v.(string)
 	return text != ""
+}
+
+// Place is a place in one of several files.
+type Place struct {
+	File string
+	Position
+	// From is the file that the value came through, where several places may have made it; otherwise it is "".
+	From string
 }
 
 // Position returns the place of the value that steps lead to, each step a member name (string) or an index (int): for a

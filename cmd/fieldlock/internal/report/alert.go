@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -297,8 +298,12 @@ func relative(file string) string {
 }
 
 // inRepository returns file as seen from the root of the repository that the working directory is in, as code review tools name
-// it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in the root.
+// it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in the root. A file of OLD is
+// named without its revision, as a file of the change.
 func inRepository(file string) string {
+	if revision := ofRevision.FindString(file); revision != "" {
+		return strings.TrimPrefix(file, revision)
+	}
 	dir, err := os.Getwd()
 	if err != nil || file == manifest.AcceptFile {
 		return relative(file)
@@ -319,6 +324,9 @@ func inRepository(file string) string {
 		}
 	}
 }
+
+// ofRevision begins the name of a file of OLD under --git, which is below the root: "aed0dd7d7288:apps/web.yaml".
+var ofRevision = regexp.MustCompile(`^[0-9a-f]{12}:`)
 
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
 var githubFormat = Format{

@@ -153,7 +153,11 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	place := placeText(&first.Subject, first.ObjectLine)
+	line := first.ObjectLine
+	if first.Unit != "" { // the file is the one of the change, which the object may not be in
+		line = first.Line
+	}
+	place := placeText(&first.Subject, line)
 	if len(o.others) > 0 {
 		place = fmt.Sprintf("%s:%d", Printable(first.File), first.Line)
 	}
@@ -165,7 +169,7 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(also, ", ")))
 	}
 	for i := range violations {
-		writeViolation(w, &violations[i], p)
+		writeViolation(w, &violations[i], first.File, p)
 	}
 	if o.differ() {
 		fmt.Fprintf(w, "      %s\n", p.Dim("these are the values of "+Printable(first.Object)+"; the others differ"))
@@ -178,7 +182,8 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	}
 }
 
-func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
+// writeViolation prints a violation below its object, whose header names a file.
+func writeViolation(w io.Writer, v *compare.Violation, file string, p Palette) {
 	item := ""
 	if v.Item != "" {
 		item = " (" + Printable(v.Item) + ")"
@@ -188,7 +193,10 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 		path = "the whole object"
 	}
 	place := ""
-	if v.Line > 0 {
+	switch {
+	case v.File != file:
+		place = fmt.Sprintf("%s:%d: ", Printable(v.File), v.Line)
+	case v.Line > 0:
 		place = fmt.Sprintf("line %d: ", v.Line)
 	}
 	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(place+explain(v)))

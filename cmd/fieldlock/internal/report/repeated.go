@@ -288,6 +288,9 @@ func placeText(s *compare.Subject, line int) string {
 	if s.Unit != "" {
 		text += " in " + Printable(s.Unit)
 	}
+	if s.From != "" && s.From != s.File {
+		text += ", from " + Printable(s.From)
+	}
 	return text
 }
 

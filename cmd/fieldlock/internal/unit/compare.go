@@ -63,6 +63,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
+	c.news.edits, c.olds.edits = newEdits(newSide.Tree, oldSide.Tree), newEdits(oldSide.Tree, newSide.Tree)
 	c.checkUnits()
 	c.exclude()
 	c.pairUnits()

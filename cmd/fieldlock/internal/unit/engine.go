@@ -113,6 +113,7 @@ type side struct {
 	excluded  []*Unit
 	leftOut   []*Unit                 // those beyond maxUnits
 	found     map[string][]fileObject // what objects has found
+	edits     *edits                  // what the change touches; nil if there is only one side
 }
 
 // find finds the units of a tree.

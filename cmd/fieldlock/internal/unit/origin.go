@@ -20,14 +20,12 @@ func (s *side) place(u *Unit, o Object) *yamldoc.Document {
 	if file == "" || u.tree != nil {
 		file = u.File
 	}
-	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position {
-		_, at := origin.place(steps)
-		return at
-	})
+	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position { return origin.written(steps).Position })
 	d.Unknown = o.Unknown
-	d.Place = func(steps []any) (string, yamldoc.Position) {
-		file, at := origin.place(steps)
-		return s.tree.Name(file), at
+	d.Place = func(steps []any) yamldoc.Place {
+		at := origin.place(steps)
+		at.File = s.tree.Name(at.File)
+		return at
 	}
 	return d
 }
@@ -43,25 +41,72 @@ type origin struct {
 	source *yamldoc.Document // the object there, nil in a template
 }
 
-// place returns the file and the line that decide the value at steps: where the object itself is written if it has the value there,
-// otherwise the line of another file of the unit that has it, such as a patch or the kustomization; at last the nearest parent
-// in the object as it is written.
-func (o *origin) place(steps []any) (string, yamldoc.Position) {
+// place returns the place that decides the value at steps: the line that the change touches, if it is known which one made the value;
+// otherwise where the files have the value. If several lines may have made it, that is the definition of the unit.
+func (o *origin) place(steps []any) yamldoc.Place {
+	written := o.written(steps)
+	if o.side.edits == nil || o.unit.tree != nil {
+		return written
+	}
+	for u := o.unit; u != nil; u = u.parent {
+		list := o.side.edits.of(u)
+		if touches(list, written.File, written.Position) {
+			return written
+		}
+		found, sure := o.edited(list, steps)
+		switch {
+		case found == nil:
+			continue
+		case !sure && touches(list, o.unit.File, yamldoc.Position{Line: o.unit.line()}):
+			return yamldoc.Place{File: o.unit.File, Position: yamldoc.Position{Line: o.unit.line(), Column: 1}, From: written.File}
+		case !sure:
+			return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1}, From: written.File}
+		}
+		return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1}}
+	}
+	return written
+}
+
+// edited returns the edit that made the value at steps, or the object; nil if the change touches no line.
+func (o *origin) edited(list []edit, steps []any) (found *edit, sure bool) {
+	if len(steps) > 0 {
+		return cause(list, steps, yamldoc.At(o.object.Object, steps...))
+	}
+	for i := range list {
+		if e := &list[i]; e.names(o.file, nameOf(o.object.Object)) {
+			return e, true
+		}
+	}
+	return onlyPlace(list)
+}
+
+// line returns the line of the definition of a unit, 1 where it is not known.
+func (u *Unit) line() int {
+	if u.document != nil {
+		return u.document.Position().Line
+	}
+	return max(u.Line, 1)
+}
+
+// written returns the file and the line that decide the value at steps, whatever the change touches: where the object itself is written
+// if it has the value there, otherwise the line of another file of the unit that has it, such as a patch or the kustomization; at last
+// the nearest parent in the object as it is written.
+func (o *origin) written(steps []any) yamldoc.Place {
 	o.once.Do(o.find)
 	if o.unit.tree != nil { // its files are at another revision, which the definition tells
 		steps = []any{"sourceRef", "targetRevision"}
 	}
 	if o.source == nil {
-		return o.file, o.inTemplate(steps)
+		return yamldoc.Place{File: o.file, Position: o.inTemplate(steps)}
 	}
 	value := yamldoc.At(o.object.Object, steps...)
 	if len(steps) == 0 || jsonvalue.Equal(yamldoc.At(o.source.Object, steps...), value) {
-		return o.file, o.source.Position(steps...)
+		return yamldoc.Place{File: o.file, Position: o.source.Position(steps...)}
 	}
 	if file, line := o.cause(steps, value); line > 0 {
-		return file, yamldoc.Position{Line: line, Column: 1}
+		return yamldoc.Place{File: file, Position: yamldoc.Position{Line: line, Column: 1}}
 	}
-	return o.file, o.source.Position(steps...)
+	return yamldoc.Place{File: o.file, Position: o.source.Position(steps...)}
 }
 
 // find finds the file and the document of the object.
@@ -159,9 +204,13 @@ func (o *origin) cause(steps []any, value any) (file string, line int) {
 	return file, line
 }
 
-// inTemplate returns the line of a template that has the last name of steps as a key, if only one has; otherwise line 1.
+// inTemplate returns the line of a template that has the last name of steps as a key, if only one has; otherwise its first line, or
+// that of the unit's definition.
 func (o *origin) inTemplate(steps []any) yamldoc.Position {
 	first := yamldoc.Position{Line: 1, Column: 1}
+	if o.file == o.unit.File {
+		first.Line = o.unit.line()
+	}
 	data, err := o.side.tree.ReadFile(o.file)
 	if err != nil {
 		return first
