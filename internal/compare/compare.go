@@ -123,6 +123,7 @@ func Check(in Input, o Options) (*Report, error) {
 		kinds:   newKinds(newCRDs, oldCRDs, given, o),
 		live:    in.Live,
 		report: &Report{
+			Version:      reportVersion,
 			SkippedKinds: []KindCount{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},

@@ -23,7 +23,8 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed bool `json:"allowed"`
+	Version string `json:"version"` // of the JSON form
+	Allowed bool   `json:"allowed"`
 	// Complete is true if everything that changed was checked: nothing is unreadable, not covered, unknown or of an unchecked kind.
 	Complete     bool          `json:"complete"`
 	Checked      int           `json:"checked"` // objects that some schema covers: updated, created, deleted
@@ -53,6 +54,9 @@ type Report struct {
 	// ListAll is set when text names all objects that one line refuses, not only the first few.
 	ListAll bool `json:"-"`
 }
+
+// reportVersion is the version of the JSON form of reports: fields may be added to it, and none is removed or changes its meaning.
+const reportVersion = "v1"
 
 // Subject is an object that the report is about.
 type Subject struct {

@@ -57,6 +57,7 @@ func checkReport() *compare.Report {
 	}
 	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
+		Version: "v1",
 		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
 		UncheckedKinds: []compare.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1, Changed: 1}}, Excluded: []string{"vendor/a.yaml"},
 		Violations: []compare.Violation{
@@ -98,7 +99,7 @@ func checkReport() *compare.Report {
 
 func TestCheckFormats(t *testing.T) {
 	t.Chdir(t.TempDir())
-	empty := &compare.Report{Allowed: true, Complete: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Excluded: []string{}, Warnings: []string{}}
+	empty := &compare.Report{Version: "v1", Allowed: true, Complete: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Excluded: []string{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
