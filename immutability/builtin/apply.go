@@ -2,247 +2,138 @@ package builtin
 
 import (
 	"maps"
-	"slices"
+	"reflect"
 
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// merged is a field in the tree of a kind, as an apply merges it.
-type merged struct{ *kind.Field }
+// An update is predicted in three steps: the server stores the old manifest, merges the new one into it, and stores the result. How the
+// fields of a kind merge is data, so that a minor's fields do not depend on the Go types that are linked; a field that is not in the data is
+// merged if it is an object, and replaced otherwise.
 
-func (f merged) property(name string) merged { return merged{f.Property(name)} }
-func (f merged) item() merged                { return merged{f.Items()} }
+// merging is how the objects of a kind merge: as appliers merge them, and with caution where it is not known who applies. Then a default
+// stays that only the server has set, null removes it, and what a server-side apply replaces as a whole is replaced.
+type merging struct {
+	gvk             apischema.GroupVersionKind
+	known, cautious *apply.Kind
+}
 
-// apply returns what a server holds once newObj has been applied over stored by the one who applied oldObj before.
-// What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
-// newObj removes. A server-side apply stores null, which is an empty text in a map of texts and nothing elsewhere; in place of an
-// object, it takes null for an empty one, and so leaves what the server set in it. The result shares values with its inputs,
-// which stay as they are.
-//
-//	stored  {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}   the second is a default
-//	old     {type: RollingUpdate}
-//	new     {type: Recreate}
-//	result  {type: Recreate, rollingUpdate: {maxSurge: 25%}}         server-side
-//	        {type: Recreate}                                         client-side, where a change of type replaces the members
-func (f merged) apply(by Applier, stored, oldObj, newObj map[string]any) map[string]any {
-	out := make(map[string]any, len(stored)+len(newObj))
-	for name, value := range stored {
-		_, kept := newObj[name]
-		if was, owned := oldObj[name]; owned && !kept && !f.property(name).ownsNothing(was) {
-			continue
-		}
-		out[name] = value
+func newMerging(gvk apischema.GroupVersionKind, fields *kind.Field) merging {
+	model := apply.Model(gvk, fields.Merged(false))
+	types := apply.NewTypes(map[string]*spec.Schema{gvk.Kind: model})
+	return merging{gvk, &apply.Kind{Types: types, Strategic: model}, &apply.Kind{Strategic: fields.Merged(true)}}
+}
+
+// update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest as it
+// is; what the server has given the object at its creation, the manifest has to name.
+func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
+	if by == ApplierFlux {
+		by, newObj, oldObj = ApplierServerSide, k.normalize(newObj), k.normalize(oldObj)
 	}
-	for name, value := range newObj {
-		if value == nil && !by.keepsBelowNull(f.property(name), stored[name]) {
-			was, again := oldObj[name]
-			held, stays := stored[name]
-			switch {
-			case by == ApplierServerSide:
-				out[name] = nil
-			case stays && held == nil: // in text that the server stores as it is
-			case by == ApplierClientSide || !again || was != nil:
-				delete(out, name)
+	u := &update{by: by, newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
+	for _, rule := range k.create {
+		rule(u.stored)
+	}
+	applied := newObj
+	if by != ApplierReplace {
+		applied = k.applied(u)
+	}
+	if k.keep != nil {
+		applied = k.keep(applied, u.stored)
+	}
+	u.applied = k.store(applied)
+	return u
+}
+
+// applied returns what the server makes of the stored object of an update, before it stores the result.
+func (k *Kind) applied(u *update) map[string]any {
+	stored := u.stored
+	if u.by == ApplierServerSide {
+		t, _ := k.goType(u.newObj)
+		stored = k.types.written(stored, t).(map[string]any)
+	}
+	applied, err := k.merging.apply(u.by, stored, u.oldObj, u.newObj)
+	if err != nil {
+		_, before := k.merging.apply(u.by, stored, u.oldObj, u.oldObj)
+		u.unmerged = before == nil
+	}
+	return applied
+}
+
+// addUnmerged adds that a request fails, which the last one did not.
+func (v *Verdict) addUnmerged(u *update) {
+	who := "an apply"
+	if u.by != "" {
+		who = "a " + string(u.by) + " apply"
+	}
+	v.Unknown = append(v.Unknown, Remark{Message: who + " fails if it cannot merge the manifest: an item of a list lacks its key, " +
+		"two items have the same one, or a value is of another type"})
+}
+
+// apply returns what the server makes of a stored object by an apply, before it stores the result. With an error, the result is what is
+// left to compare: lists are replaced as a whole.
+func (m *merging) apply(by Applier, stored, oldObj, newObj map[string]any) (map[string]any, error) {
+	in := func(obj map[string]any) map[string]any { // all in one version: what another one names otherwise is not merged by item
+		obj = maps.Clone(obj)
+		obj["apiVersion"], obj["kind"] = m.gvk.GroupVersion().String(), m.gvk.Kind
+		return obj
+	}
+	request, merged := apply.Request{By: apply.ClientSide, Stored: in(stored), Last: in(oldObj), Manifest: in(newObj)}, m.known
+	switch by {
+	case ApplierServerSide:
+		request.By = apply.ServerSide
+	case ApplierClientSide:
+	default:
+		merged = m.cautious
+		request.Manifest = withRepeatedNull(request.Manifest, request.Last, request.Stored)
+	}
+	applied, err := merged.Apply(request)
+	if err != nil {
+		unknown := apply.Kind{}
+		if applied, _ = unknown.Apply(request); applied == nil {
+			return newObj, err
+		}
+	}
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		delete(applied, name)
+		if value, ok := newObj[name]; ok {
+			applied[name] = value
+		}
+	}
+	return applied, err
+}
+
+// withRepeatedNull returns a manifest with the stored value in the place of null that the old manifest has, too.
+func withRepeatedNull(newObj, oldObj, stored map[string]any) map[string]any {
+	out := maps.Clone(newObj)
+	for name, member := range newObj {
+		old, again := oldObj[name]
+		is, stays := stored[name]
+		switch {
+		case member != nil:
+			below, isObject := member.(map[string]any)
+			oldBelow, wasObject := old.(map[string]any)
+			if isObject && wasObject {
+				out[name] = withRepeatedNull(below, oldBelow, object(is))
 			}
-			continue
-		}
-		if value == nil {
-			value = emptyLike(stored[name])
-		}
-		out[name] = f.property(name).merge(by, stored[name], oldObj[name], value)
-		if is, ok := out[name].(map[string]any); ok && len(is) == 0 && by.leavesNothing(f.property(name), newObj[name], stored[name]) {
+		case again && old == nil && stays:
+			out[name] = is
+		case again && old == nil:
 			delete(out, name)
 		}
 	}
-	if f.Field != nil && f.RetainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
-		maps.DeleteFunc(out, func(name string, _ any) bool { _, named := newObj[name]; return !named })
-	}
 	return out
 }
 
-// keepsBelowNull reports whether null takes away only what the manifest had in an object, or in a list that is merged by item.
-func (by Applier) keepsBelowNull(f merged, stored any) bool {
-	if by != ApplierServerSide {
-		return false
+// normalize returns a manifest as Flux applies it. What has no Go type stays as it is.
+func (k *Kind) normalize(manifest map[string]any) map[string]any {
+	t := goType(apischema.FromAPIVersionAndKind(text(manifest, "apiVersion"), k.Kind))
+	if t == nil {
+		return manifest
 	}
-	switch stored.(type) {
-	case map[string]any:
-		return f.Field == nil || !f.Atomic
-	case []any:
-		return f.Field != nil && (len(f.Keys) > 0 || f.MergeSet)
-	}
-	return false
-}
-
-func emptyLike(value any) any {
-	if _, isList := value.([]any); isList {
-		return []any{}
-	}
-	return map[string]any{}
-}
-
-// leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if the manifest has
-// null, or if it has {} and members were removed. An object that is replaced as a whole is empty then, as is one that has lost a member
-// below which nothing was left.
-func (by Applier) leavesNothing(f merged, newVal, stored any) bool {
-	was, _ := stored.(map[string]any)
-	named, _ := newVal.(map[string]any)
-	return by == ApplierServerSide && len(named) == 0 && (newVal == nil || len(was) > 0 && (f.Field == nil || !f.Atomic))
-}
-
-// holdsEmpty reports whether there is null or {} in a value.
-func holdsEmpty(value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, member := range value {
-			if holdsEmpty(member) {
-				return true
-			}
-		}
-		return len(value) == 0
-	case []any:
-		return slices.ContainsFunc(value, holdsEmpty)
-	}
-	return value == nil
-}
-
-// changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
-func (f merged) changes(stored, oldObj, newObj map[string]any) bool {
-	for name, value := range newObj {
-		if was, ok := stored[name]; !ok && value != nil || ok && !jsonvalue.Equal(f.property(name).merge(ApplierClientSide, was, oldObj[name], value), was) {
-			return true
-		}
-	}
-	for name := range oldObj {
-		if _, kept := newObj[name]; !kept {
-			return true
-		}
-	}
-	return false
-}
-
-// ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is an empty list that is
-// merged by item.
-func (f merged) ownsNothing(was any) bool {
-	list, ok := was.([]any)
-	return ok && len(list) == 0 && f.Field != nil && (len(f.Keys) > 0 || f.MergeSet)
-}
-
-// merge is apply for one value, which is not null.
-func (f merged) merge(by Applier, stored, oldVal, newVal any) any {
-	if _, isMap := newVal.(map[string]any); f.Field != nil && f.Atomic && !(isMap && by == ApplierClientSide) {
-		return newVal
-	}
-	switch newVal := newVal.(type) {
-	case map[string]any:
-		storedObj, ok := stored.(map[string]any)
-		if !ok {
-			return newVal
-		}
-		oldObj, _ := oldVal.(map[string]any)
-		return f.apply(by, storedObj, oldObj, newVal)
-	case []any:
-		storedList, ok := stored.([]any)
-		oldList, _ := oldVal.([]any)
-		switch {
-		case !ok || f.Field == nil:
-		case len(f.Keys) > 0:
-			return f.mergeKeyed(by, storedList, oldList, newVal)
-		case f.MergeSet:
-			return mergeSet(storedList, oldList, newVal)
-		}
-	}
-	return newVal
-}
-
-// mergeKeyed merges lists whose items have keys. The items of newList come first, in their order; then those that
-// nobody removed. A client-side apply merges the items of newList that have the same keys, and the first of them counts; a
-// server-side apply refuses such a list.
-func (f merged) mergeKeyed(by Applier, stored, oldList, newList []any) any {
-	out := make([]any, 0, len(newList))
-	for _, item := range newList {
-		newItem, ok := item.(map[string]any)
-		if !ok {
-			return newList
-		}
-		if i := f.index(out, newItem); i >= 0 && by != ApplierServerSide && f.count(stored, newItem) <= 1 {
-			first, _ := out[i].(map[string]any)
-			out[i] = f.item().apply(by, newItem, nil, first)
-			continue
-		}
-		was, _ := f.find(stored, newItem).(map[string]any)
-		old, _ := f.find(oldList, newItem).(map[string]any)
-		if was == nil {
-			out = append(out, newItem)
-			continue
-		}
-		out = append(out, f.item().apply(by, was, old, newItem))
-	}
-	for _, item := range stored {
-		was, _ := item.(map[string]any)
-		if f.find(newList, was) == nil && f.find(oldList, was) == nil {
-			out = append(out, item)
-		}
-	}
-	return out
-}
-
-// find returns the item of list with the keys of like, or nil.
-func (f merged) find(list []any, like map[string]any) any {
-	if i := f.index(list, like); i >= 0 {
-		return list[i]
-	}
-	return nil
-}
-
-// index returns the place in list of the first item with the keys of like, or -1.
-func (f merged) index(list []any, like map[string]any) int {
-	return slices.IndexFunc(list, func(item any) bool {
-		o, ok := item.(map[string]any)
-		return ok && f.sameKeys(o, like)
-	})
-}
-
-// count returns how many items of list have the keys of like.
-func (f merged) count(list []any, like map[string]any) int {
-	n := 0
-	for i := f.index(list, like); i >= 0; i = f.index(list, like) {
-		n, list = n+1, list[i+1:]
-	}
-	return n
-}
-
-func (f merged) sameKeys(a, b map[string]any) bool {
-	for _, key := range f.Keys {
-		if !jsonvalue.Equal(f.key(a, key), f.key(b, key)) {
-			return false
-		}
-	}
-	return true
-}
-
-// key returns the key of an item, or its default.
-func (f merged) key(item map[string]any, key string) any {
-	if value, ok := item[key]; ok && value != nil {
-		return value
-	}
-	if p := f.item().property(key); p.Field != nil && p.Default != nil {
-		return *p.Default
-	}
-	return nil
-}
-
-// mergeSet merges lists that are sets: the items of newList, then the items of stored that nobody removed.
-func mergeSet(stored, oldList, newList []any) any {
-	has := func(list []any, item any) bool {
-		return slices.ContainsFunc(list, func(other any) bool { return jsonvalue.Equal(other, item) })
-	}
-	out := append([]any(nil), newList...)
-	for _, item := range stored {
-		if !has(newList, item) && !has(oldList, item) {
-			out = append(out, item)
-		}
-	}
-	return out
+	return apply.Normalized(manifest, reflect.New(t).Interface())
 }

@@ -183,6 +183,9 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	if by == ApplierReplace && len(verdict.Violations) == 0 {
 		verdict.addPut(k, u.applied)
 	}
+	if u.unmerged && len(verdict.Violations) == 0 {
+		verdict.addUnmerged(u)
+	}
 	k.finish(&verdict, newObj, oldObj)
 	return verdict
 }

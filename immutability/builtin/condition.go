@@ -17,6 +17,7 @@ type update struct {
 	newObj, oldObj  map[string]any // as the manifests have them
 	applied, stored map[string]any // as the server has them
 	live            bool           // oldObj was read from the cluster, so that its status counts
+	unmerged        bool           // the request fails, and one for oldObj does not
 }
 
 // condition reports whether something holds of an update; value is what the row's text names, or "".

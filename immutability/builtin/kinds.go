@@ -22,19 +22,16 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
@@ -150,6 +147,7 @@ type Kind struct {
 	create  []preparation
 	keep    retention // nil for most kinds
 	kept    []keptSource
+	merging merging
 	rules   *kind.Rules
 	err     error
 }
@@ -205,7 +203,9 @@ func (k *Kind) doCompile() error {
 	if k.rules, err = kind.Compile(k.fields, rows); err != nil {
 		return err
 	}
-	parents(k.fields, goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}))
+	gvk := schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}
+	parents(k.fields, goType(gvk))
+	k.merging = newMerging(gvk, k.fields)
 	return nil
 }
 
@@ -218,61 +218,6 @@ func pick(known map[string]preparation, names []string) ([]preparation, error) {
 		}
 	}
 	return picked, nil
-}
-
-// update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest as it
-// is; what the server has given the object at its creation, the manifest has to name.
-func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
-	if by == ApplierFlux {
-		by, newObj, oldObj = ApplierServerSide, k.normalize(newObj), k.normalize(oldObj)
-	}
-	u := &update{by: by, newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
-	for _, rule := range k.create {
-		rule(u.stored)
-	}
-	applied := merged{k.fields}.apply("", nil, nil, newObj)
-	if by != ApplierReplace {
-		stored := u.stored
-		if by == ApplierServerSide && holdsEmpty(newObj) {
-			t, _ := k.goType(newObj)
-			stored = k.types.written(stored, t).(map[string]any)
-		}
-		applied = merged{k.fields}.apply(by, stored, oldObj, newObj)
-	}
-	if k.keep != nil {
-		applied = k.keep(applied, u.stored)
-	}
-	u.applied = k.store(applied)
-	return u
-}
-
-// normalize returns a manifest as Flux applies it: through the Go type, which drops null and empty values, and with stringData
-// as data (github.com/fluxcd/pkg/ssa, normalize.UnstructuredWithScheme). What has no such type stays as it is.
-func (k *Kind) normalize(manifest map[string]any) map[string]any {
-	gvk := schema.FromAPIVersionAndKind(text(manifest, "apiVersion"), k.Kind)
-	t := goType(gvk)
-	if t == nil || k.Group == "rbac.authorization.k8s.io" && (k.Kind == "Role" || k.Kind == "ClusterRole") {
-		return manifest
-	}
-	typed := reflect.New(t).Interface()
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(jsonvalue.Clone(manifest).(map[string]any), typed) != nil {
-		return manifest
-	}
-	if secret, ok := typed.(*corev1.Secret); ok && len(secret.StringData) > 0 {
-		data := maps.Clone(secret.Data)
-		if data == nil {
-			data = map[string][]byte{}
-		}
-		for name, value := range secret.StringData {
-			data[name] = []byte(value)
-		}
-		secret.Data, secret.StringData = data, nil
-	}
-	normal, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	if err != nil {
-		return manifest
-	}
-	return normal
 }
 
 // store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.

@@ -10,28 +10,27 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// What an apply makes of the manifest of a custom resource is not always what the manifest says.
-//
-// A client-side apply is a JSON merge patch, in which null removes a value. Without a patch, or with a PUT, a nullable field is null.
-//
-// A server-side apply removes what the last one set and this one does not, which the API server's own code finds out here. It does not
-// count an empty list of list-type set or map, nor an object that has nothing but such lists. With {audit: {rules: [{name: a}]}} before,
+// What a server stores by an apply of a custom resource is not always what the manifest says: internal/apply computes it. With {audit: {rules:
+// [{name: a}]}} before, where rules is a list of list-type map, a server-side apply of
 //
 //	{class: x, audit: {rules: []}}
 //
-// removes audit as a whole. A default below a field stays, unless it was applied: null for the field then leaves the default.
+// removes audit as a whole, and a client-side apply stores it as it is. Rules judge what is stored, and so may required fields and plain rules.
 
 // applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
 // to v.
@@ -44,29 +43,110 @@ func (d *crdDefinition) applied(v *verdict, p request) request {
 	if err != nil {
 		return p // check reports it
 	}
-	if isServerSide(p.by) {
-		return d.merged(v, p, version, oldObj)
+	first := d
+	if d.before != nil && d.before.covers(p.old.APIVersion) {
+		first = d.before
 	}
-	request := func(a *patched) *manifest.Object {
-		sent := *p.new
-		sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
-		a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil)
-		return &sent
+	asked := apply.Request{
+		By: apply.ClientSide, Stored: oldObj, Manifest: withoutStatus(version, p.new.Value()),
+		Last: withoutStatus(first.version(p.old.APIVersion), p.old.Value()), LastKind: first.merging,
 	}
-	a := &patched{unset: true}
-	if valid := request(a); len(a.taken) > 0 {
-		path := a.taken[0].String()
-		d.invalid(v, p, valid, version, oldObj, a.taken[0], "client-side apply is refused: null removes "+path, "set "+path+" to a value, not to null")
+	switch {
+	case isServerSide(p.by):
+		asked.By = apply.ServerSide
+	case p.by == threeWay:
+		asked.By = apply.ThreeWay
 	}
-	a = &patched{}
-	if sent := request(a); a.changed {
-		p.new = sent
+	stored, err := d.merging.Apply(asked)
+	if err != nil {
+		return p // serverSide reports it, or the server does not take one of the objects either
 	}
+	sent := *p.new
+	sent.Stored = stored
+	if metadata, ok := p.new.Value()["metadata"]; ok {
+		stored["metadata"] = metadata
+	}
+	if isServerSide(p.by) && d.emptied(v, &sent, version, p) {
+		return p
+	}
+	if at, ok := taken(p.new.Value(), stored, nil); ok {
+		d.invalid(v, p, &sent, version, oldObj, at, isServerSide(p.by))
+	}
+	if !isServerSide(p.by) {
+		asWritten(p.new.Value(), stored, oldObj)
+	}
+	p.new = &sent
 	return p
 }
 
-// invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest.
-func (d *crdDefinition) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, message, edit string) {
+// newMerging returns how the objects of a CRD merge, in each of its versions.
+func newMerging(c *crd.CRD) *apply.Kind {
+	models := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		models[v.Name] = apply.Model(apischema.GroupVersionKind{Group: c.Group, Version: v.Name, Kind: c.Kind}, v.Schema)
+	}
+	return &apply.Kind{Types: apply.NewTypes(models)}
+}
+
+// withoutStatus returns a manifest without the status, if only the subresource writes it.
+func withoutStatus(version *crd.Version, manifest map[string]any) map[string]any {
+	if version.HasStatus {
+		manifest = maps.Clone(manifest)
+		delete(manifest, "status")
+	}
+	return manifest
+}
+
+// emptied adds the nulls that a server-side apply would store and that may not be null. The API server makes null of an object in which nothing
+// is left.
+func (d *crdDefinition) emptied(v *verdict, sent *manifest.Object, version *crd.Version, p request) bool {
+	nulls := nulls(version.Schema, sent.Stored, side{p.new.Value(), p.old.Value()}, nil)
+	for _, at := range nulls {
+		path := at.String()
+		if yamldoc.At(p.new.Value(), at...) == nil {
+			v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
+				"remove "+path+" from the manifest instead of setting it to null")
+			continue
+		}
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
+			"remove "+path+" from the manifest instead of emptying it")
+	}
+	return len(nulls) > 0
+}
+
+// asWritten puts into a stored object what locks tell apart and no client-side apply sends: null in the place of no value, and integers that
+// a patch rounds.
+func asWritten(written, stored, old any) {
+	switch written := written.(type) {
+	case map[string]any:
+		object, ok := stored.(map[string]any)
+		if !ok {
+			return
+		}
+		for name, member := range written {
+			is, was := child(stored, name), child(old, name)
+			switch member := member.(type) {
+			case nil:
+				if !is.ok && !was.ok {
+					object[name] = nil
+				}
+			case int64:
+				if is.ok {
+					object[name] = member
+				}
+			default:
+				asWritten(member, is.v, was.v)
+			}
+		}
+	case []any:
+		for i := range written {
+			asWritten(written[i], child(stored, i).v, nil)
+		}
+	}
+}
+
+// invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest, whose field at the path is not stored.
+func (d *crdDefinition) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, serverSide bool) {
 	written, err := d.prepare(version, p.new)
 	if err != nil {
 		return
@@ -77,9 +157,72 @@ func (d *crdDefinition) invalid(v *verdict, p request, sent *manifest.Object, ve
 		return
 	}
 	mistakes, known := validator(stored, oldObj), validator(written, nil)
-	if i := slices.IndexFunc(mistakes, func(m string) bool { return !slices.Contains(known, m) }); i >= 0 {
-		v.addServerSide(at, message+", and then "+mistakes[i], edit)
+	i := slices.IndexFunc(mistakes, func(m string) bool { return !slices.Contains(known, m) })
+	if i < 0 {
+		return
 	}
+	message, edit := "client-side apply is refused: null removes %s", "set %s to a value, not to null"
+	switch isNull := yamldoc.At(p.new.Value(), at...) == nil; {
+	case serverSide && isNull:
+		message, edit = "server-side apply is refused: it sends null for %s, of which a default stays", "remove %s from the manifest instead of setting it to null"
+	case serverSide:
+		message, edit = "server-side apply is refused: it removes %s, in which nothing but empty lists is left", "keep a value in %s"
+	}
+	v.addServerSide(at, fmt.Sprintf(message, at)+", and then "+mistakes[i], fmt.Sprintf(edit, at))
+}
+
+// nulls returns the steps to the nulls of a stored object where the schema allows none and has no default, but for those that both manifests
+// have: they were not applied server-side. Manifests has the new one and the old one.
+func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list []fieldpath.Path) {
+	switch stored := stored.(type) {
+	case nil:
+		if s != nil && !s.Nullable && s.Default == nil && len(s.Type) > 0 {
+			return []fieldpath.Path{at}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(stored)) {
+			is, was := child(manifests.written, name), child(manifests.prepared, name)
+			if len(at) == 0 && name == "metadata" || is.ok && is.v == nil && was.ok && was.v == nil {
+				continue
+			}
+			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name), append(slices.Clip(at), name))...)
+		}
+	case []any:
+		if jsonvalue.Equal(manifests.written, manifests.prepared) {
+			return nil
+		}
+		for i := range stored {
+			var was value
+			if s != nil {
+				was, _ = oldItem(s, stored, manifests.prepared, i)
+			}
+			list = append(list, nulls(schema.Below(s, i), stored[i], side{child(manifests.written, i).v, was.v}, append(slices.Clip(at), i))...)
+		}
+	}
+	return list
+}
+
+// taken returns the steps to the first field of a manifest that is not stored, or null there and something else in what is stored.
+func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
+	switch written := written.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			below, is := append(slices.Clip(at), name), child(stored, name)
+			if !is.ok || written[name] == nil && is.v != nil {
+				return below, true
+			}
+			if found, ok := taken(written[name], is.v, below); ok {
+				return found, true
+			}
+		}
+	case []any:
+		for i := range written {
+			if found, ok := taken(written[i], child(stored, i).v, append(slices.Clip(at), i)); ok {
+				return found, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // newValidity returns a function that lists what the server finds wrong with an object, or with an update if the old one is not nil. The function
@@ -151,71 +294,11 @@ func defaultsAContainer(s *spec.Schema) bool {
 
 func leavesEmpty(o *manifest.Object) bool {
 	for name, member := range o.Value() {
-		if name != "metadata" && hasEmpty(member) {
+		if name != "metadata" && apply.HasEmpty(member) {
 			return true
 		}
 	}
 	return false
-}
-
-func hasEmpty(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			if hasEmpty(member) {
-				return true
-			}
-		}
-		return len(v) == 0
-	case []any:
-		return len(v) == 0 || slices.ContainsFunc(v, hasEmpty)
-	}
-	return v == nil
-}
-
-// patched is what a client-side apply makes of a manifest.
-type patched struct {
-	changed bool
-	taken   []fieldpath.Path // fields that the request removes, although the manifest has them
-	// unset makes null absent also where it takes the place of no value. A patch does, but locks tell the two apart.
-	unset bool
-}
-
-// apply changes the value v of a copy of the manifest into what the request makes of it.
-func (a *patched) apply(s *spec.Schema, v any, old side, at fieldpath.Path) {
-	switch v := v.(type) {
-	case map[string]any:
-		had, _ := old.prepared.(map[string]any)
-		for name, was := range had { // a patch leaves what no manifest has
-			if !child(old.written, name).ok && !child(v, name).ok {
-				v[name], a.changed = jsonvalue.Clone(was), true
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			below := append(slices.Clip(at), name)
-			switch {
-			case len(at) == 0 && name == "metadata":
-			case !a.removes(name, v[name], old):
-				a.apply(schema.Below(s, name), v[name], old.at(name), below)
-			default:
-				delete(v, name)
-				a.changed, a.taken = true, append(a.taken, below)
-			}
-		}
-	case []any:
-		if jsonvalue.Equal(v, old.written) {
-			return // it is not sent
-		}
-		for i := range v { // a patch has the whole list
-			a.apply(schema.Below(s, i), v[i], side{}, append(slices.Clip(at), i))
-		}
-	}
-}
-
-// removes reports whether the request removes a member that an object of the manifest has: kubectl sends no null that stays. Old is the old object.
-func (a *patched) removes(name string, member any, old side) bool {
-	written := child(old.written, name)
-	return member == nil && (a.unset || child(old.prepared, name).ok) && !(written.ok && written.v == nil)
 }
 
 // side is a value as its manifest has it, and as the server has it.

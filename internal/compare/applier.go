@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -29,6 +30,9 @@ func (c *checker) applier(o *manifest.Object) tool.Applier {
 	}
 	return a
 }
+
+// threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
+const threeWay = builtin.Applier(apply.ThreeWay)
 
 // way is one request that can be made for an update.
 type way struct {
@@ -61,7 +65,7 @@ func (c *checker) ways(p request) []way {
 		case tool.ClientSide:
 			list = append(list, way{builtin.ApplierClientSide, "client-side apply"})
 		case tool.ThreeWay:
-			list = append(list, way{builtin.ApplierClientSide, "the three-way merge of Helm"})
+			list = append(list, way{threeWay, "the three-way merge of Helm"})
 		case tool.Replace:
 			list = append(list, way{builtin.ApplierReplace, "a PUT"})
 		}
@@ -114,41 +118,22 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 	serverSide := func(by builtin.Applier) bool {
 		return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
 	}
+	clientSide := func(by builtin.Applier) bool {
+		return by == builtin.ApplierClientSide || by == threeWay
+	}
 	kind := c.kinds.builtinOf(p.new)
 	switch {
+	case kind != nil && clientSide(o.by) && clientSide(w.by):
+		return true
 	case kind == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
 		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *crdDefinition) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
-		return len(o.violations) == 0 && full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
+		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) && kind.Kind != "Deployment"
 	}
 	return len(o.violations) == 0 && !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
-}
-
-// full reports whether a manifest has no value that the Go type of its kind can leave out, and no stringData.
-func full(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if name == "stringData" || !full(member) {
-				return false
-			}
-		}
-		return len(v) > 0
-	case []any:
-		return len(v) > 0 && !slices.ContainsFunc(v, func(item any) bool { return !full(item) })
-	case string:
-		return v != ""
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
-	}
-	return v != nil
 }
 
 // expires reports whether the cluster deletes a Job when it is done.

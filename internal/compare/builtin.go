@@ -11,7 +11,11 @@ func knownBuiltin(kind *builtin.Kind) *knownKind {
 			if r.live != nil {
 				return kind.CheckLive(r.new.Value(), r.old.Value()), nil
 			}
-			return kind.CheckBy(r.by, r.new.Value(), r.old.Value()), nil
+			by := r.by
+			if by == threeWay {
+				by = builtin.ApplierClientSide
+			}
+			return kind.CheckBy(by, r.new.Value(), r.old.Value()), nil
 		},
 		replace: func(r request, judged builtin.Verdict) builtin.Replacement {
 			return kind.Replacement(placed(r.new, r.new.Namespace), r.old.Value(), judged)

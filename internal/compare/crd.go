@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -34,8 +34,8 @@ type crdDefinition struct {
 	before       *crdDefinition // the CRD that this one replaces, nil if both sides have this one, or only one side has any
 	replaced     bool           // NEW has another CRD of its name
 	noDefaults   bool
-	layered      map[*crd.Version]func() bool                // whether a value can be set within a default
-	converter    func() (managedfields.TypeConverter, error) // for server-side applies
+	layered      map[*crd.Version]func() bool // whether a value can be set within a default
+	merging      *apply.Kind                  // how objects merge
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
@@ -44,7 +44,7 @@ func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition,
 		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
 		converted: map[*crd.Version]func() *prepare.Preparer{}, descriptions: map[*crd.Version]func() *described{},
 		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
-		layered: map[*crd.Version]func() bool{}, converter: sync.OnceValues(func() (managedfields.TypeConverter, error) { return newConverter(c.CRD) }),
+		layered: map[*crd.Version]func() bool{}, merging: newMerging(c.CRD),
 	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {

@@ -84,8 +84,9 @@ type FieldData struct {
 	Normalize string `json:"normalize,omitempty"`
 
 	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the value as a whole, but for objects in a client-side one
-	MergeSet   bool `json:"mergeSet,omitempty"`   // an apply merges the list as a set
-	RetainKeys bool `json:"retainKeys,omitempty"` // a client-side apply that changes the object keeps only the members in the manifest
+	MergeSet   bool `json:"mergeSet,omitempty"`   // a server-side apply merges the list as a set
+	PatchSet   bool `json:"patchSet,omitempty"`   // a client-side apply does
+	RetainKeys bool `json:"retainKeys,omitempty"` // a client-side apply keeps only the members in the manifest
 }
 
 // Row is one lock, or several fields with the same lock.

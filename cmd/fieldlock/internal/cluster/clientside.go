@@ -6,61 +6,39 @@ import (
 	"fmt"
 	"sync"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/apply"
 )
 
 // clientSide is an apply as kubectl makes it without --server-side, and as Helm 3 makes it: a patch of what the manifest changes, and of
-// what it has lost since the one before, original. For kinds without strategic merge patches, Helm does not look at the live object.
+// what it has lost since the one before, original.
 func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
 	t, err := c.typesOf(r.kind.GroupVersion())
 	if err != nil {
 		return request{}, err
 	}
-	liveJSON, err := encoded(live)
-	if err != nil {
-		return request{}, err
+	asked := apply.Request{By: apply.ClientSide, Stored: live.Object, Manifest: manifest.Object}
+	if by.helm {
+		asked.By = apply.ThreeWay
 	}
-	manifestJSON, err := encoded(manifest)
-	if err != nil {
-		return request{}, err
+	if len(by.original) > 0 {
+		err = utiljson.Unmarshal(by.original, &asked.Last)
 	}
-	out := request{kind: apitypes.MergePatchType, options: metav1.PatchOptions{FieldManager: cmp.Or(by.manager, "kubectl-client-side-apply")}}
-	apply := jsonpatch.MergePatch
-	switch meta, ok := t.patchMeta(r.kind); {
-	case ok:
-		out.kind = apitypes.StrategicMergePatchType
-		out.body, err = strategicpatch.CreateThreeWayMergePatch(by.original, manifestJSON, liveJSON, meta, true)
-		apply = func(object, patch []byte) ([]byte, error) {
-			return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(object, patch, meta)
-		}
-	case by.helm && by.original != nil:
-		out.body, err = jsonpatch.CreateMergePatch(by.original, manifestJSON)
-	default:
-		out.body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(by.original, manifestJSON, liveJSON)
+	var patch *apply.Patch
+	if err == nil {
+		patch, err = t.merging(r.kind).Patch(asked)
 	}
 	if err != nil {
 		return request{}, fmt.Errorf("the request of a client-side apply cannot be predicted: %w", err)
 	}
-	out.merge = func() (map[string]any, error) {
-		data, err := apply(liveJSON, out.body)
-		if err != nil {
-			return nil, err
-		}
-		merged, err := yamldoc.ReadJSON(data)
-		object, ok := merged.(map[string]any)
-		if err == nil && !ok {
-			err = fmt.Errorf("the patched object is %s", yamldoc.Describe(merged))
-		}
-		return object, err
-	}
-	return out, nil
+	return request{
+		kind: patch.Type, body: patch.Body,
+		options: metav1.PatchOptions{FieldManager: cmp.Or(by.manager, "kubectl-client-side-apply")},
+		merge:   func() (map[string]any, error) { return patch.Apply(live.Object) },
+	}, nil
 }
 
 // applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that the

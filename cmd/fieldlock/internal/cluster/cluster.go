@@ -15,14 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -108,7 +107,7 @@ type types struct {
 	models    map[string]*spec.Schema
 	kinds     map[schema.GroupVersionKind]string // names in models
 	strategic map[schema.GroupVersionKind]bool   // takes strategic merge patches, as the kinds of Go types do
-	converter managedfields.TypeConverter
+	published *apply.Types
 }
 
 // resourceOf finds the resource of an object; nil where the server does not serve its kind in its version.
@@ -158,7 +157,7 @@ func (c *Cluster) typesOf(gv schema.GroupVersion) (*types, error) {
 		}
 		published, ok := paths[path]
 		if !ok {
-			return &types{converter: managedfields.NewDeducedTypeConverter()}, nil
+			return &types{}, nil
 		}
 		data, err := published.Schema("application/json")
 		if err != nil {
@@ -205,15 +204,17 @@ func readTypes(data []byte) (*types, error) {
 			t.strategic[path.Patch.Kind] = true
 		}
 	}
-	var err error
-	t.converter, err = managedfields.NewTypeConverter(t.models, true)
-	return t, err
+	t.published = apply.NewTypes(t.models)
+	return t, nil
 }
 
-// patchMeta returns how strategic merge patches merge a kind; ok is false for a kind that takes none.
-func (t *types) patchMeta(kind schema.GroupVersionKind) (meta strategicpatch.LookupPatchMeta, ok bool) {
-	model := t.models[t.kinds[kind]]
-	return strategicpatch.PatchMetaFromOpenAPIV3{SchemaList: t.models, Schema: model}, t.strategic[kind] && model != nil
+// merging returns how the objects of a kind merge.
+func (t *types) merging(kind schema.GroupVersionKind) *apply.Kind {
+	k := &apply.Kind{Types: t.published}
+	if t.strategic[kind] {
+		k.Strategic = t.models[t.kinds[kind]]
+	}
+	return k
 }
 
 // request is the request of an apply, and what it would store if nothing refused it.

@@ -140,11 +140,15 @@ func (c *Cluster) owned(r *resource, live *unstructured.Unstructured, manager st
 	if fields.Empty() {
 		return nil, nil
 	}
-	whole, err := t.converter.ObjectToTyped(live)
+	converter, err := t.published.Converter()
 	if err != nil {
 		return nil, err
 	}
-	part, err := t.converter.TypedToObject(whole.ExtractItems(fields.Leaves(), typed.WithAppendKeyFields()))
+	whole, err := converter.ObjectToTyped(live)
+	if err != nil {
+		return nil, err
+	}
+	part, err := converter.TypedToObject(whole.ExtractItems(fields.Leaves(), typed.WithAppendKeyFields()))
 	if err != nil {
 		return nil, err
 	}

@@ -11,18 +11,15 @@ import (
 	"sync"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -170,18 +167,15 @@ func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unst
 	return c.serverSide(r, live, manifest, by)
 }
 
-// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps. It names the
-// version of the live object, without which the server refuses custom resources and some built-in kinds.
+// replacement is a PUT, as kubectl replace makes it. It names the version of the live object, without which the server refuses custom resources
+// and some built-in kinds.
 func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
-	object := manifest.DeepCopy()
-	for _, field := range [...]string{"uid", "creationTimestamp", "generation"} {
-		if value, ok, _ := unstructured.NestedFieldCopy(live.Object, "metadata", field); ok {
-			_ = unstructured.SetNestedField(object.Object, value, "metadata", field)
-		}
-	}
 	put := manifest.DeepCopy()
 	put.SetResourceVersion(live.GetResourceVersion())
-	return request{put: put, merge: func() (map[string]any, error) { return object.Object, nil }}
+	return request{put: put, merge: func() (map[string]any, error) {
+		var kind apply.Kind
+		return kind.Apply(apply.Request{By: apply.Replace, Stored: live.Object, Manifest: manifest.Object})
+	}}
 }
 
 // dryRun asks the server what it would store.
@@ -232,19 +226,13 @@ func refusals(err error) []Refusal {
 	return list
 }
 
-// fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them (fluxcd/pkg/ssa v0.76.2,
-// normalize/normalize.go: UnstructuredWithScheme): without null, and with the empty objects that Go types always have, such as the metadata
-// of a Job's template. Flux has applied those, so an apply without them would take away what is below.
+// fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them.
 const fluxManager = "kustomize-controller"
 
 // serverSide is a server-side apply that takes over the fields of others.
 func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
 	if by.manager == fluxManager {
-		if t, err := c.typesOf(r.kind.GroupVersion()); err == nil && t.strategic[r.kind] {
-			manifest = manifest.DeepCopy()
-			withoutNull(manifest.Object)
-			manifest.Object = asType(manifest)
-		}
+		manifest = &unstructured.Unstructured{Object: asType(manifest)}
 	}
 	body, err := encoded(manifest)
 	force := true
@@ -255,30 +243,13 @@ func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructu
 	}, err
 }
 
-// asType returns an object as its Go type has it; as it is, where it does not fit one. Flux leaves roles alone, and writes the text of
-// a Secret as data.
+// asType returns an object as its Go type has it; as it is, where it has no such type.
 func asType(u *unstructured.Unstructured) map[string]any {
-	gvk := u.GroupVersionKind()
-	object, err := scheme.Scheme.New(gvk)
-	if err != nil || gvk.Group == "rbac.authorization.k8s.io" && (gvk.Kind == "Role" || gvk.Kind == "ClusterRole") ||
-		runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object) != nil {
-		return u.Object
-	}
-	if secret, ok := object.(*corev1.Secret); ok {
-		for name, text := range secret.StringData {
-			if secret.Data == nil {
-				secret.Data = map[string][]byte{}
-			}
-			secret.Data[name] = []byte(text)
-		}
-		secret.StringData = nil
-	}
-	made, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	typed, err := scheme.Scheme.New(u.GroupVersionKind())
 	if err != nil {
 		return u.Object
 	}
-	delete(made, "status")
-	return made
+	return apply.Normalized(u.Object, typed)
 }
 
 // merged merges a manifest into the live object by its managed fields, with the code of the API server.
@@ -287,36 +258,14 @@ func (c *Cluster) merged(r *resource, live, manifest *unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	live, manifest = live.DeepCopy(), manifest.DeepCopy()
-	if t.strategic[r.kind] {
-		withoutNull(manifest.Object) // a Go type has no null, so the server sees none
-	}
-	object, err := compare.Merge(t.converter, live, manifest, by.manager)
+	asked := apply.Request{By: apply.ServerSide, Manager: by.manager, Stored: live.Object, Manifest: manifest.Object}
+	object, err := t.merging(r.kind).Apply(asked)
 	if err != nil {
 		// A value has another type than the schema wants, so the server would not store it. The rest can be compared.
-		object, err = compare.Merge(managedfields.NewDeducedTypeConverter(), live, manifest, by.manager)
+		var unknown apply.Kind
+		object, err = unknown.Apply(asked)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return object.Object, nil
-}
-
-// withoutNull removes the members of objects that are null.
-func withoutNull(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if member == nil {
-				delete(v, name)
-			}
-			withoutNull(member)
-		}
-	case []any:
-		for _, item := range v {
-			withoutNull(item)
-		}
-	}
+	return object, err
 }
 
 // Guarded reports whether a validating webhook or policy of the cluster looks at updates of an object's kind. A lock in the

@@ -1,4 +1,4 @@
-package cluster
+package apply_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/apply"
 )
 
 // TestEmptied: what the API server's own merge makes of an object that a server-side apply empties. The check of manifests
@@ -30,11 +29,8 @@ func TestEmptied(t *testing.T) {
 	if err := json.Unmarshal([]byte(schemas), &models); err != nil {
 		t.Fatal(err)
 	}
-	converter, err := managedfields.NewTypeConverter(models, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	object := func(spec string) *unstructured.Unstructured {
+	kind := apply.Kind{Types: apply.NewTypes(models)}
+	object := func(spec string) map[string]any {
 		return read(t, fmt.Sprintf("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: a}, spec: %s}", spec))
 	}
 	for _, row := range []struct {
@@ -53,21 +49,34 @@ func TestEmptied(t *testing.T) {
 		{"an item of an atomic list", "{list: [{a: '1'}]}", "", "{list: [{}]}", `{"list":[{}]}`},
 		{"a list", "{list: [{a: '1'}]}", "", "{list: []}", `{"list":[]}`},
 	} {
-		none := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
-		live, err := compare.Merge(converter, none, object(row.old), "tool")
-		if err != nil {
-			t.Fatal(err)
+		live := row.live
+		if live == "" {
+			live = row.old
 		}
-		if row.live != "" {
-			live.Object["spec"] = object(row.live).Object["spec"]
-		}
-		stored, err := compare.Merge(converter, live, object(row.new), "tool")
+		stored, err := kind.Apply(apply.Request{By: apply.ServerSide, Stored: object(live), Last: object(row.old), Manifest: object(row.new)})
 		if err != nil {
 			t.Fatalf("%s: %v", row.name, err)
 		}
-		got := asText(t, stored.Object["spec"])
+		got := asText(t, stored["spec"])
 		if strings.TrimSpace(got) != row.want {
 			t.Errorf("%s: %s, want %s", row.name, got, row.want)
 		}
 	}
+}
+
+func read(t *testing.T, text string) (object map[string]any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func asText(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
