@@ -1,7 +1,6 @@
 package kustomize
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,22 +84,6 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	}
 	w.tellApart()
 	return slices.Sorted(maps.Keys(w.files)), nil
-}
-
-// tellApart notes the files that decide only about their own objects: resources, unless something copies values out of them.
-func (w *walk) tellApart() {
-	if w.options.Lacking == nil {
-		return
-	}
-	for _, k := range w.known {
-		if len(k.Replacements)+len(k.Vars) > 0 || len(k.Configurations) > 0 {
-			return
-		}
-	}
-	w.options.Lacking.Apart = map[string]bool{}
-	for name := range w.objects {
-		w.options.Lacking.Apart[name] = !w.loaded[name]
-	}
 }
 
 // recovered turns a panic of kustomize's parser into an error.
@@ -248,21 +231,6 @@ func (w *walk) directory(p string, from reference) error {
 	return w.count(w.visits[dir], from, w.visiting[:len(w.visiting)-1])
 }
 
-// followMentioned follows what a kustomization that cannot be read may include.
-func (w *walk) followMentioned(dir string) {
-	content, err := w.content(File(w.disk.tree, dir), maxKustomization)
-	if err != nil {
-		return
-	}
-	dirs, files := w.mentioned(dir, content)
-	for _, name := range files {
-		w.files[name] = true
-	}
-	for _, name := range dirs {
-		w.note(w.directory(path.Join(top, name), reference{}))
-	}
-}
-
 // count adds visits to those of the last of the kustomizations on the way.
 func (w *walk) count(visits int, from reference, way []string) error {
 	if len(way) == 0 {
@@ -384,25 +352,6 @@ func (k *kustomization) loaded() []string {
 		all = append(all, r.Path)
 	}
 	return slices.DeleteFunc(all, func(p string) bool { return p == "" })
-}
-
-// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the kustomization is
-// built without the generator.
-func (k *kustomization) generator(w *walk, file reference, field string, g types.GeneratorArgs) {
-	for _, file.text = range slices.Concat(g.EnvSources, g.FileSources) {
-		err := w.load(k.dir, file)
-		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
-			err = w.options.Lacking.Lacks(file.notCovered("%s is not in this repository", file.text))
-			if w.without == nil {
-				w.without = map[*kustomization]map[[2]string]bool{}
-			}
-			if w.without[k] == nil {
-				w.without[k] = map[[2]string]bool{}
-			}
-			w.without[k][[2]string{field, g.Name}] = true
-		}
-		w.note(err)
-	}
 }
 
 // loadAll looks for files that a kustomization in dir reads.
@@ -527,40 +476,4 @@ func isRepository(ref string) bool {
 	}
 	user, rest, ok := strings.Cut(ref, "@")
 	return ok && user != "" && !strings.ContainsAny(user, "/.:") && strings.ContainsAny(rest, "/:")
-}
-
-// Generator is an entry of configMapGenerator or secretGenerator: its text, and the files that it names, relative to the kustomization.
-type Generator struct {
-	Text  string
-	Files []string
-}
-
-// Generators returns the entries of a kustomization file that generate an object of a kind with a name, before kustomize adds anything to it.
-func Generators(content []byte, kind, name string) []Generator {
-	k, err := parse(content)
-	if err != nil {
-		return nil
-	}
-	var all []Generator
-	add := func(of string, g types.GeneratorArgs, entry any) {
-		if of != kind || g.Name != name {
-			return
-		}
-		text, _ := json.Marshal(entry)
-		found := Generator{Text: string(text)}
-		for _, file := range slices.Concat(g.EnvSources, g.FileSources) {
-			if _, after, ok := strings.Cut(file, "="); ok {
-				file = after
-			}
-			found.Files = append(found.Files, file)
-		}
-		all = append(all, found)
-	}
-	for _, g := range k.ConfigMapGenerator {
-		add("ConfigMap", g.GeneratorArgs, g)
-	}
-	for _, g := range k.SecretGenerator {
-		add("Secret", g.GeneratorArgs, g)
-	}
-	return all
 }

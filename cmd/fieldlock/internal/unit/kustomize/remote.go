@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // A Kustomization is a directory with a kustomization file.
@@ -107,26 +105,6 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 		}
 	}
 	return k, included
-}
-
-// mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of it may be one.
-func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
-	words := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) })
-	slices.Sort(words)
-	for _, word := range slices.Compact(words) {
-		if isURL(word) || isRepository(word) || path.IsAbs(word) {
-			continue
-		}
-		name, isDir, err := w.disk.find(path.Join(top, dir, word))
-		switch {
-		case err != nil || name == "." || strings.HasPrefix(dir+"/", name+"/"):
-		case !isDir:
-			files = append(files, name)
-		case File(w.disk.tree, name) != "":
-			dirs = append(dirs, name)
-		}
-	}
-	return dirs, files
 }
 
 // Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
@@ -227,82 +205,4 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	w.disk.generate(name, content, k.file)
 	k.replace(w, from.text, path.Base(name))
 	return each(name)
-}
-
-// replace puts something in the place of a reference, "" to leave it out.
-func (k *kustomization) replace(w *walk, text, by string) {
-	if w.replaced == nil {
-		w.replaced = map[*kustomization]map[string]string{}
-	}
-	if w.replaced[k] == nil {
-		w.replaced[k] = map[string]string{}
-	}
-	w.replaced[k][text] = by
-}
-
-// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
-func (w *walk) replaceRemotes() error {
-	changed := map[*kustomization]bool{}
-	for k := range w.replaced {
-		changed[k] = true
-	}
-	for k := range w.without {
-		changed[k] = true
-	}
-	for k := range changed {
-		by := w.replaced[k]
-		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
-			for key, value := range fields {
-				var err error
-				switch strings.ToLower(key) {
-				case "resources", "bases", "components":
-					fields[key], err = replacedIn(value, by)
-				case "configmapgenerator", "secretgenerator":
-					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return &rendered.Invalid{File: k.file, Err: err}
-		}
-		k.content = content
-		w.disk.generate(k.file, content, k.file)
-	}
-	return nil
-}
-
-// replacedIn returns a list of references with what takes the place of some.
-func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
-	var list []string
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
-	}
-	kept := []string{}
-	for _, ref := range list {
-		name, ok := by[ref]
-		switch {
-		case !ok:
-			kept = append(kept, ref)
-		case name != "":
-			kept = append(kept, name)
-		}
-	}
-	return json.Marshal(kept)
-}
-
-// withoutGenerators returns a list of generators without some, by their field in small letters and their name.
-func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
-	var list []map[string]any
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(g map[string]any) bool {
-		name, _ := g["name"].(string)
-		return without[[2]string{field, name}]
-	})
-	return json.Marshal(list)
 }

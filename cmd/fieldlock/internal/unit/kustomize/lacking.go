@@ -1,0 +1,207 @@
+package kustomize
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// A kustomization is built without what the tree lacks, where kustomize then succeeds: without remote bases, charts of repositories, and
+// generators whose files git does not hold. For example, this one is built as if only web.yaml stood there:
+//
+//	resources: ["https://github.com/a/b//c?ref=v1", web.yaml]
+//	secretGenerator: [{name: s, envs: [secrets.env]}]
+//
+// Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read, each word may be a
+// reference, so that what it mentions is not taken for something that is applied by itself.
+
+// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
+func (w *walk) replaceRemotes() error {
+	changed := map[*kustomization]bool{}
+	for k := range w.replaced {
+		changed[k] = true
+	}
+	for k := range w.without {
+		changed[k] = true
+	}
+	for k := range changed {
+		by := w.replaced[k]
+		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
+			for key, value := range fields {
+				var err error
+				switch strings.ToLower(key) {
+				case "resources", "bases", "components":
+					fields[key], err = replacedIn(value, by)
+				case "configmapgenerator", "secretgenerator":
+					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return &rendered.Invalid{File: k.file, Err: err}
+		}
+		k.content = content
+		w.disk.generate(k.file, content, k.file)
+	}
+	return nil
+}
+
+// replace puts something in the place of a reference, "" to leave it out.
+func (k *kustomization) replace(w *walk, text, by string) {
+	if w.replaced == nil {
+		w.replaced = map[*kustomization]map[string]string{}
+	}
+	if w.replaced[k] == nil {
+		w.replaced[k] = map[string]string{}
+	}
+	w.replaced[k][text] = by
+}
+
+// replacedIn returns a list of references with what takes the place of some.
+func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
+	var list []string
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	kept := []string{}
+	for _, ref := range list {
+		name, ok := by[ref]
+		switch {
+		case !ok:
+			kept = append(kept, ref)
+		case name != "":
+			kept = append(kept, name)
+		}
+	}
+	return json.Marshal(kept)
+}
+
+// withoutGenerators returns a list of generators without some, by their field in small letters and their name.
+func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
+	var list []map[string]any
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(g map[string]any) bool {
+		name, _ := g["name"].(string)
+		return without[[2]string{field, name}]
+	})
+	return json.Marshal(list)
+}
+
+// tellApart notes the files that decide only about their own objects: resources, unless something copies values out of them.
+func (w *walk) tellApart() {
+	if w.options.Lacking == nil {
+		return
+	}
+	for _, k := range w.known {
+		if len(k.Replacements)+len(k.Vars) > 0 || len(k.Configurations) > 0 {
+			return
+		}
+	}
+	w.options.Lacking.Apart = map[string]bool{}
+	for name := range w.objects {
+		w.options.Lacking.Apart[name] = !w.loaded[name]
+	}
+}
+
+// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the kustomization is
+// built without the generator.
+func (k *kustomization) generator(w *walk, file reference, field string, g types.GeneratorArgs) {
+	for _, file.text = range slices.Concat(g.EnvSources, g.FileSources) {
+		err := w.load(k.dir, file)
+		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
+			err = w.options.Lacking.Lacks(file.notCovered("%s is not in this repository", file.text))
+			if w.without == nil {
+				w.without = map[*kustomization]map[[2]string]bool{}
+			}
+			if w.without[k] == nil {
+				w.without[k] = map[[2]string]bool{}
+			}
+			w.without[k][[2]string{field, g.Name}] = true
+		}
+		w.note(err)
+	}
+}
+
+// followMentioned follows what a kustomization that cannot be read may include.
+func (w *walk) followMentioned(dir string) {
+	content, err := w.content(File(w.disk.tree, dir), maxKustomization)
+	if err != nil {
+		return
+	}
+	dirs, files := w.mentioned(dir, content)
+	for _, name := range files {
+		w.files[name] = true
+	}
+	for _, name := range dirs {
+		w.note(w.directory(path.Join(top, name), reference{}))
+	}
+}
+
+// mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of it may be one.
+func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
+	words := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) })
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		if isURL(word) || isRepository(word) || path.IsAbs(word) {
+			continue
+		}
+		name, isDir, err := w.disk.find(path.Join(top, dir, word))
+		switch {
+		case err != nil || name == "." || strings.HasPrefix(dir+"/", name+"/"):
+		case !isDir:
+			files = append(files, name)
+		case File(w.disk.tree, name) != "":
+			dirs = append(dirs, name)
+		}
+	}
+	return dirs, files
+}
+
+// Generator is an entry of configMapGenerator or secretGenerator: its text, and the files that it names, relative to the kustomization.
+type Generator struct {
+	Text  string
+	Files []string
+}
+
+// Generators returns the entries of a kustomization file that generate an object of a kind with a name, before kustomize adds anything to it.
+func Generators(content []byte, kind, name string) []Generator {
+	k, err := parse(content)
+	if err != nil {
+		return nil
+	}
+	var all []Generator
+	add := func(of string, g types.GeneratorArgs, entry any) {
+		if of != kind || g.Name != name {
+			return
+		}
+		text, _ := json.Marshal(entry)
+		found := Generator{Text: string(text)}
+		for _, file := range slices.Concat(g.EnvSources, g.FileSources) {
+			if _, after, ok := strings.Cut(file, "="); ok {
+				file = after
+			}
+			found.Files = append(found.Files, file)
+		}
+		all = append(all, found)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		add("ConfigMap", g.GeneratorArgs, g)
+	}
+	for _, g := range k.SecretGenerator {
+		add("Secret", g.GeneratorArgs, g)
+	}
+	return all
+}
