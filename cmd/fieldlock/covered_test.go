@@ -240,6 +240,8 @@ func TestFates(t *testing.T) {
 			[]string{".github/workflows/ci.yaml", "on: pull_request\n", ".github/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nnodes: []\n"}, true},
 		{"files of other tools", map[string]string{"a.yaml": claim("data", "fast"), ".circleci/config.yml": "version: 2\n", ".pre-commit-config.yaml": "repos: []\n", "docs/a.md": "a\n", "main.go": "package main\n"},
 			[]string{".circleci/config.yml", "version: 2.1\n", ".pre-commit-config.yaml", "repos: [a]\n", "docs/a.md", "b\n", "main.go", "package a\n", "p.svg", "<svg/>"}, true},
+		{"expected output of tests", map[string]string{"a.yaml": claim("data", "fast"), "pkg/golden/web.yaml": deployment, "shop/Chart.yaml": chart["shop/Chart.yaml"], "shop/test/web.yaml": deployment},
+			[]string{"pkg/golden/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"), "shop/test/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
 		{"a hidden directory that the settings exclude", map[string]string{".fieldlock.yaml": "exclude: ['.k8s/**']\n", ".k8s/web.yaml": deployment}, []string{".k8s/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
 		{"an image through base and overlay", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment, "prod/kustomization.yaml": "resources: [../base]\n"},
 			[]string{"base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
@@ -251,6 +253,44 @@ func TestFates(t *testing.T) {
 		{"a file that moves", map[string]string{"a.yaml": claim("data", "fast")}, []string{"a.yaml", "", "b/a.yaml", claim("data", "fast")}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })
+	}
+}
+
+// TestExpectedOutput: expected output of tests is left out only where no unit reads it, and read if the settings or the command line say so.
+func TestExpectedOutput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	web := strings.ReplaceAll(deployment, "app: web", "app: shop")
+	for _, c := range []struct {
+		name, file string
+		others     map[string]string
+		args       []string
+		status     int
+		want       string
+	}{
+		{"golden", "pkg/golden/web.yaml", nil, nil, exitClean, "excluded: 1 changed file (pkg/golden/web.yaml)"},
+		{"an environment", "env/test/web.yaml", nil, nil, exitRefused, "spec.selector"},
+		{"tests of a module", "test/web.yaml", map[string]string{"go.mod": "module a\n"}, nil, exitClean, "excluded: 1 changed file"},
+		{"a unit reads it", "pkg/testdata/web.yaml", map[string]string{"pkg/kustomization.yaml": "resources: [testdata/web.yaml]\n"}, nil, exitRefused, "spec.selector"},
+		{"the settings read all", "pkg/golden/web.yaml", map[string]string{".fieldlock.yaml": "exclude: []\n"}, nil, exitRefused, "spec.selector"},
+		{"the settings exclude something else", "pkg/golden/web.yaml", map[string]string{".fieldlock.yaml": "exclude: [vendor]\n"}, nil, exitClean, "excluded: 1 changed file"},
+		{"a path names it", "pkg/golden/web.yaml", nil, []string{"pkg/golden"}, exitRefused, "spec.selector"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := with(c.others, c.file, deployment, "a.yaml", claim("data", "fast"))
+			repositoryOf(t, old, nil)
+			change(t, old, with(old, c.file, web))
+			got := runCommand("", append([]string{"check", "--git", "HEAD"}, c.args...)...)
+			if got.status != c.status || !strings.Contains(got.out, c.want) {
+				t.Errorf("status %d, want %d with %q\n%s%s", got.status, c.status, c.want, got.out, got.err)
+			}
+		})
+	}
+	repositoryOf(t, map[string]string{"web.yaml": deployment}, nil)
+	change(t, map[string]string{"web.yaml": deployment}, map[string]string{"golden/web.yaml": web})
+	if got := runCommand("", "check", "--git", "HEAD"); !strings.Contains(got.out, "? ") || !strings.Contains(got.out, "expected output of tests") {
+		t.Errorf("an object that moves into golden: status %d\n%s%s", got.status, got.out, got.err)
 	}
 }
 

@@ -18,13 +18,19 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
-// TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder, with a
-// release of this tree: an archive as .goreleaser.yaml says, and a module proxy. It builds all anew, with the flags of a release, so
-// it runs only where FIELDLOCK_INSTALL is set.
-func TestPageReleases(t *testing.T) {
+// onlyInCI skips a test that takes minutes on an empty machine, such as one that builds other programs, unless FIELDLOCK_INSTALL is
+// set: steps of .ci/run set it.
+func onlyInCI(t *testing.T) {
+	t.Helper()
 	if os.Getenv("FIELDLOCK_INSTALL") == "" {
 		t.Skip("FIELDLOCK_INSTALL is not set")
 	}
+}
+
+// TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder, with a
+// release of this tree: an archive as .goreleaser.yaml says, and a module proxy. It builds all anew, with the flags of a release.
+func TestPageReleases(t *testing.T) {
+	onlyInCI(t)
 	archives, bin := t.TempDir(), t.TempDir()
 	writeArchive(t, archives)
 	version, env := newReleaseProxy(t)
@@ -159,11 +165,9 @@ func addModule(t *testing.T, proxy, dir string, m module.Version) {
 }
 
 // TestPreCommitInstall runs the two installs of pre-commit in a fresh clone: `go install ./...`, which covers the library
-// alone, and the additional dependencies of the hooks. It runs only where FIELDLOCK_INSTALL is set.
+// alone, and the additional dependencies of the hooks.
 func TestPreCommitInstall(t *testing.T) {
-	if os.Getenv("FIELDLOCK_INSTALL") == "" {
-		t.Skip("FIELDLOCK_INSTALL is not set")
-	}
+	onlyInCI(t)
 	clone, bin := filepath.Join(t.TempDir(), "clone"), t.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {

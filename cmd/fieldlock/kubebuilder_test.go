@@ -13,9 +13,7 @@ const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0"
 // TestKubebuilder: the three lines of the Makefile that docs/crds.md has, with the newest controller-gen. What it generates gets
 // the rules of all markers; that is up to date in every way to ask for it, and after the next controller-gen the same again.
 func TestKubebuilder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs controller-gen")
-	}
+	onlyInCI(t)
 	const api = "./testdata/kubebuilder/api/..."
 	dir := t.TempDir()
 	file := filepath.Join(dir, "shop.example.com_widgets.yaml")

@@ -79,9 +79,7 @@ func checkSession(t *testing.T, args []string, shown string) {
 // and install_test.go run those. The commands of a block run one after the other in one folder, which has the
 // files that they name. fieldlock may refuse, and nothing else may fail.
 func TestPageCommands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs 100 commands as programs")
-	}
+	onlyInCI(t)
 	p := newPageRunner(t)
 	ran := map[string]bool{} // by commands: pages have some in common
 	for _, b := range readPages(t) {
@@ -407,9 +405,7 @@ func TestPageSettings(t *testing.T) {
 // TestPageWorkflows: GitHub's workflows pass actionlint, and give the action inputs that it has; the hooks of pre-commit are
 // those of this repository. GitLab's and Jenkins' scripts run in TestPageCommands.
 func TestPageWorkflows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds actionlint")
-	}
+	onlyInCI(t)
 	var action struct{ Inputs map[string]any }
 	readYAML(t, "action.yml", &action)
 	var hooks []struct{ ID string }

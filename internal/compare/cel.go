@@ -26,7 +26,7 @@ type laws struct {
 	locks  *immutability.Validator
 
 	once      sync.Once // the rest is made at the first use: most CRDs of a directory have no changed object
-	rules     *celrun.Updates
+	rules     *celrun.Validator
 	guard     *immutability.Validator // of values that the rules cannot compare
 	onCluster *statusRules            // nil if there are none
 
@@ -52,7 +52,7 @@ func (l *laws) load() {
 		}
 		var onCluster []celrun.Rule
 		var guarded []string
-		l.rules = celrun.NewUpdates(l.schema, func(r celrun.Rule) bool {
+		l.rules = celrun.New(l.schema, func(r celrun.Rule) bool {
 			if !celrun.Transition(r) {
 				return false
 			}

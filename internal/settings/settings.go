@@ -330,6 +330,9 @@ func Postponed(newSide, oldSide *Settings) []string {
 // If all trees are elsewhere, paths are relative to the root of each. In a pattern, "**" stands for any number of directories,
 // and the other characters mean what they mean to path.Match. A pattern that matches a directory matches everything below it.
 
+// ReadsAll reports whether exclude is an empty list: then expected output of tests is read, too.
+func (s *Settings) ReadsAll() bool { return s.exclude != nil && len(s.exclude) == 0 }
+
 // Excludes returns a function that reports whether exclude hides a file of a tree, whose root is one of roots: those of OLD and
 // NEW, if both are directories. It returns nil if nothing is hidden.
 func (s *Settings) Excludes(roots ...string) func(name string) bool {

@@ -35,6 +35,8 @@ type Options struct {
 	Charts map[string][]settings.Release
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
+	// ReadExpected reads expected output of tests like any other file.
+	ReadExpected bool
 	// Fetch, unless nil, gets charts and bases that the tree does not have.
 	Fetch *fetch.Client
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster

@@ -3,6 +3,7 @@ package unit
 import (
 	"errors"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,14 +13,35 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Excluded is the reason of NotCovered for a file that Options.Exclude leaves out.
+// Excluded is the reason of NotCovered for a file that Options.Exclude leaves out, or that is expected output of tests.
 const Excluded = "exclude in the settings leaves it out"
+
+// expectedDirectory matches a path through a directory that may hold expected output.
+var expectedDirectory = regexp.MustCompile(`(?:^|/)(?:testdata|golden|__snapshots__|tests?)/`)
+
+// isExpected reports whether a file is expected output of tests, as its directory says: testdata, golden and __snapshots__ anywhere, and
+// test and tests below a chart or a module, as env/test is an environment. A file that in names by a path there is read.
+func (s *side) isExpected(in *Side, name string) bool {
+	if s.ReadExpected || !expectedDirectory.MatchString(name) {
+		return false
+	}
+	inModule := false
+	dir := "."
+	for _, step := range strings.Split(path.Dir(name), "/") {
+		for _, file := range [...]string{"Chart.yaml", "go.mod", "package.json"} {
+			inModule = inModule || exists(s.tree, path.Join(dir, file))
+		}
+		dir = path.Join(dir, step)
+		switch {
+		case step == "testdata", step == "golden", step == "__snapshots__", inModule && (step == "test" || step == "tests"):
+			return !slices.ContainsFunc(in.Paths, func(p string) bool { return below(p, dir) })
+		}
+	}
+	return false
+}
 
 // exclude takes the files that are left out of both sides, and lists those that differ.
 func (c *comparison) exclude() {
-	if c.engine.Exclude == nil {
-		return
-	}
 	var news, olds map[string]string
 	c.newSide, c.out.Excluded, news = c.news.takeExcluded(c.newSide)
 	c.oldSide, _, olds = c.olds.takeExcluded(c.oldSide)
@@ -48,7 +70,7 @@ func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, sta
 	read := map[string]bool{}
 	for _, f := range in.Files {
 		switch {
-		case !s.Exclude(f.Path):
+		case (s.Exclude == nil || !s.Exclude(f.Path)) && (s.input[f.Path] || !s.isExpected(in, f.Path)):
 			taken.Files = append(taken.Files, f)
 			read[f.Path] = true
 			continue

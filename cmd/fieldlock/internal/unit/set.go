@@ -139,10 +139,7 @@ func Load(in *Side, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var excluded []manifest.File
-	if s.Exclude != nil {
-		in, excluded, _ = s.takeExcluded(in)
-	}
+	in, excluded, _ := s.takeExcluded(in)
 	units := slices.DeleteFunc(slices.Clone(s.units), func(u *Unit) bool { return !in.selects(u) })
 	alone := false
 	if len(in.Paths) == 1 {
