@@ -152,12 +152,12 @@ func TestSettingsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "exclude: []\n")
-	check("sub", "deleted (cost: data)", exitClean, "../old", "../new")
+	check("sub", "if you delete it (cost: data)", exitClean, "../old", "../new")
 	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "refuse-deletions: data\n")
 	check("sub", "deletions of cost data are refused", exitRefused, "../old", "../new")
 	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "refuse-deletion: data\n")
 	check("sub", "did you mean refuse-deletions?", exitUnread, "../old", "../new")
-	check("sub", "deleted (cost: data)", exitUnread, "../old", "../new")
+	check("sub", "if you delete it (cost: data)", exitUnread, "../old", "../new")
 }
 
 // TestSettingsOfRender: render shows what check sees, with the same settings.
