@@ -185,7 +185,7 @@ func TestLintFixGo(t *testing.T) {
 		"//", "//",
 		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.class) || has(self.class)",message="class may not be removed"`,
 		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.engine) || has(self.engine)",message="engine may not be removed"`,
-		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec) || !(has(oldSelf.spec.engine) || (has(oldSelf.spec.store) && has(oldSelf.spec.store.class))) || has(self.spec)",message="spec may not be removed while it has engine or store.class"`,
+		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec) || has(self.spec)",message="spec may not be removed"`,
 		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.store) || !has(oldSelf.store.class) || has(self.store)",message="store may not be removed while it has class"`,
 	}
 	if diff := cmp.Diff(want, added); diff != "" || len(rest) > 0 {

@@ -17,7 +17,7 @@ import (
 // moment.
 func little() effort {
 	e := usual()
-	return effort{e.rules / 100, e.decide / 100, e.states / 100, e.show / 100, e.shrink / 100}
+	return effort{e.glance / 100, e.search / 100, e.thorough / 100, e.decide / 100, e.states / 100, e.show / 100, e.shrink / 100}
 }
 
 const overshoot = 100_000
@@ -61,7 +61,7 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := little()
-	most := e.rules + e.decide + e.states + e.show + e.shrink + overshoot
+	most := e.glance + e.search + e.thorough + e.decide + e.states + e.show + e.shrink + overshoot
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			var steps [2]int

@@ -16,7 +16,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
-	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -122,17 +121,16 @@ type update struct{ new, old *crd.CRD }
 
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
 func (u update) audit(o Options, e effort) audited {
-	rules := celrule.Audit{Ceiling: e.rules}
-	suspects := slices.Concat(ruleFindings(u.new, &rules), u.droppedRules(&rules))
-	for _, f := range crd.Lint(u.new, u.old) {
-		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
-	}
-	suspects = withoutCopies(suspects)
+	rules := new(celrule.Audit)
 	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}
-	findings := x.findings(suspects)
+	suspects := slices.Concat(x.rules(u.new, rules), u.droppedRules(rules))
+	for _, f := range crd.Lint(u.new, u.old) {
+		suspects = append(suspects, suspect{Finding: Finding{Finding: f}})
+	}
+	findings := x.findings(withoutCopies(suspects))
 	refused, validated := refusedRules(u.new, o.memory)
 	findings = append(findings, refused...)
-	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
+	if f, ok := notLookedAt(u.new, x.leftOut(), x.untried, validated); ok {
 		findings = append(findings, f)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
@@ -239,48 +237,15 @@ func commonSteps(a, b string) int {
 	return n
 }
 
-// ruleFindings returns the ways around the CEL transition rules of a CRD, within each version that is served and through
-// another version, and the rules that refuse nothing.
-func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
-	var suspects []suspect
-	lost := storageversion.Lost(c)
-	add := func(v *crd.Version, s suspect, f immutability.Finding) {
-		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
-		suspects = append(suspects, s)
-	}
-	for _, v := range storageversion.Served(c) {
-		for _, h := range a.Holes(v.Schema) {
-			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
-		}
-		for _, d := range a.DeadRules(v.Schema) {
-			add(v, suspect{of: &d.Of}, d.Finding)
-		}
-		if v.HasStatus {
-			for _, d := range a.StatusLocks(v.Schema) {
-				add(v, suspect{of: &d.Of}, d.Finding)
-			}
-		}
-		for _, d := range a.TwoSteps(v.Schema) {
-			add(v, suspect{of: &d.Of}, d.Finding)
-		}
-	}
-	byVersion := a.HolesBetween(c)
-	for _, v := range c.Versions {
-		for _, h := range byVersion[v.Name] {
-			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
-		}
-	}
-	return suspects
-}
-
-// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and in versions that only the
-// old CRD serves, unless another served version has the rule.
+// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and in versions
+// that only the old CRD serves, unless another served version has the rule.
 func (u update) droppedRules(a *celrule.Audit) []suspect {
 	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
 		return nil
 	}
 	type ruleAt struct{ schemaPath, text string }
 	var suspects []suspect
+	after, before := witness.FromCRD(u.new, nil), witness.FromCRD(u.old, nil)
 	known := map[ruleAt]bool{}
 	add := func(old *crd.Version, versions []*crd.Version, gone bool) {
 		var schemas []*spec.Schema
@@ -295,12 +260,21 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 			known[at] = true
 			if gone {
 				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q on %s; clients rely on the values to stay",
-					old.Name, l.Of.Text, rule.Enumerate(l.Fields))
+					old.Name, l.Of.Text, rule.Enumerate(l.Finding.Fields))
 			}
 			v := versions[l.In]
-			suspects = append(suspects, suspect{sure: true, Finding: Finding{Finding: crd.Finding{
+			s := suspect{Finding: Finding{Finding: crd.Finding{
 				Finding: l.Finding, CRD: u.new.Name, Version: v.Name, Position: v.Position(l.SchemaPath),
-			}}})
+			}}}
+			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Fields}
+			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
+				s.loosened = &w
+			} else if l.Reworded {
+				continue
+			} else if !l.Sure {
+				s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
+			}
+			suspects = append(suspects, s)
 		}
 	}
 	served := storageversion.Served(u.new)
@@ -344,107 +318,4 @@ func isSubset(fields, all []string) bool {
 		_, found := slices.BinarySearch(all, field)
 		return !found
 	})
-}
-
-// suspect is a finding, and what trying objects on it takes and finds.
-type suspect struct {
-	Finding
-	sure  bool             // it follows from the rules and the schema
-	of    *celrule.RuleRef // the rule, for a finding about one rule that objects have to decide
-	shown *witness.Shown   // by objects; nil if none were found
-}
-
-// explainer tries suspects of one CRD on objects.
-type explainer struct {
-	all  bool // find a witness for each hole, not only for those that objects have to decide
-	kind *witness.Kind
-
-	effort  effort
-	untried int // suspects for which no steps were left
-}
-
-// effort is how many steps are taken for one CRD.
-type effort struct {
-	rules  int // to look for ways around rules, as package celrule counts
-	decide int // to look for objects, where only objects can decide
-	states int // to look for two updates around rules of any form; and with --explain:
-	show   int // to look for objects that show the other holes
-	shrink int // to make witnesses small
-}
-
-// usual is the effort for one CRD unless a test says otherwise.
-func usual() effort {
-	return effort{rules: celrule.Ceiling, decide: 8_000_000, states: 4_000_000, show: 12_000_000, shrink: 6_000_000}
-}
-
-// try looks for objects that decide or show s. It reports false if they show that the finding is wrong. Suspects that only
-// objects can decide come before all others: what they come to must not depend on whether witnesses were asked for.
-//
-// A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
-func (x *explainer) try(s *suspect) bool {
-	r, _ := catalogue.Find(s.Rule)
-	if s.of == nil && (!r.Hole || s.sure && !x.all) {
-		return true
-	}
-	defer func() {
-		if x.kind.Over() && s.shown == nil {
-			x.untried++
-		}
-	}()
-	hole := witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}
-	switch {
-	case s.Rule == rule.StatusLock && s.of != nil:
-		return x.kind.RefusesStatus(s.Version, s.of.SchemaPath, s.of.Index)
-	case s.of != nil && !r.Hole:
-		return !x.kind.Refuses(s.Version, s.of.SchemaPath, s.of.Index)
-	case s.of != nil:
-		hole.Index = s.of.Index
-	}
-	shown, ok := x.kind.Show(hole)
-	switch {
-	case ok:
-		s.shown = &shown
-	case s.of != nil:
-		return false
-	case !s.sure:
-		s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
-	}
-	if s.of != nil {
-		s.Message += ": " + shown.Change()
-	}
-	return true
-}
-
-// turn is when s is tried: what objects decide first, then ways around rules of any form, and last what they only show.
-func (s *suspect) turn() int {
-	switch {
-	case s.Rule == rule.CELTwoSteps:
-		return 1
-	case s.sure:
-		return 2
-	}
-	return 0
-}
-
-// findings tries all suspects.
-func (x *explainer) findings(suspects []suspect) []Finding {
-	var kept []*suspect
-	for turn, steps := range []int{x.effort.decide, x.effort.states, x.effort.show} {
-		x.kind.Allow(steps)
-		for i := range suspects {
-			if s := &suspects[i]; s.turn() == turn && x.try(s) {
-				kept = append(kept, s)
-			}
-		}
-	}
-	x.kind.Allow(x.effort.shrink)
-	var findings []Finding
-	for _, s := range kept {
-		if s.shown != nil && x.all {
-			w := s.shown.Witness()
-			s.Finding.Witness = &w
-		}
-		findings = append(findings, s.Finding)
-	}
-	return findings
 }

@@ -346,24 +346,26 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 		return nil, fmt.Errorf("the new CRD defines %s and the old one %s: compare a CRD with its own old version", is, was)
 	}
 	u := update{newCRD, oldCRD}
-	suspects := u.droppedRules(&celrule.Audit{Ceiling: usual().rules})
+	suspects := u.droppedRules(new(celrule.Audit))
+	after, before := witness.FromCRD(newCRD, nil), witness.FromCRD(oldCRD, nil)
 	for _, f := range crd.Lint(newCRD, oldCRD) {
 		if f.Rule == rule.LockDropped {
-			suspects = append(suspects, suspect{Finding: Finding{Finding: f}})
+			s := suspect{Finding: Finding{Finding: f}}
+			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: f}); ok {
+				s.loosened = &w
+			}
+			suspects = append(suspects, s)
 		}
 	}
-	before := witness.FromCRD(oldCRD, nil)
 	var findings []Finding
 	for _, s := range withoutCopies(suspects) {
-		if w, ok := witness.ShowDropped(witness.FromCRD(newCRD, nil), before, s.Finding.Finding); ok {
-			s.Finding.Witness = &w
-		}
+		s.Finding.Witness = s.loosened
 		findings = append(findings, s.Finding)
 	}
 	return append(findings, opened(newCRD, before, findings)...), nil
 }
 
-// Holes returns the ways around the locks and rules of a CRD that lint is sure of, each with its witness.
+// Holes returns the ways around the locks and rules of a CRD that objects have shown, each with its witness.
 func Holes(c *crd.CRD) []Finding {
 	findings := update{new: c}.audit(Options{Explain: true, memory: new(memory)}, usual()).findings
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Witness == nil || f.Severity == immutability.SeverityNote })

@@ -1,10 +1,9 @@
 // Package celrule understands the CEL transition rules of custom resource definitions without any objects. It translates
-// locks to rules and rules to locks, and finds the updates that get around rules. Package immutability/celrule is its
-// public face.
+// locks to rules and rules to locks, and knows the places where updates may get around rules. Package immutability/celrule is
+// its public face.
 //
-// Locks and rules are translated by one table of forms, which is read in both directions. An Audit asks another question: does
-// a rule accept an update of which only some facts are known? It makes up objects fact by fact, until it has found a way
-// around a rule or has refuted that there is one.
+// Locks and rules are translated by one table of forms, which is read in both directions. An Audit only suspects: objects show
+// whether there is a way around a rule (package witness, which package audit asks).
 //
 // Valid objects are those that an API server stores for the schema: pruned, defaulted, without null where the schema is
 // not nullable, without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf. Both
@@ -30,10 +29,8 @@
 //
 // Ways around rules:
 //
-//	scenario    up to three objects of which some facts are assumed, and the updates between them
-//	search      finding a scenario that satisfies conditions, and the rules that matter to it
-//	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
-//	holes       an Audit: ways around the rules of one version, and rules that refuse nothing
-//	steps       rules of any form that two updates may get around; objects (package witness) have to decide
+//	holes       an Audit: where updates may get around the rules of one version, and the findings about what objects show
+//	single      suspicions about one rule: it refuses nothing, no first status, or not what two updates come to
 //	versions    ways around rules through another version of the CRD, and rules that an update of it drops or weakens
+//	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
 package celrule

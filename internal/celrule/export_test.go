@@ -146,16 +146,6 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestInStatus: the status of the whole object counts, and no other field of that name.
-func TestInStatus(t *testing.T) {
-	s := decodeSchema(t, []byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {"status": {"type": "string"}}}, "status": {"type": "object", "properties": {"a": {"type": "string"}}}}}`))
-	for _, l := range readTree(s).All {
-		if got, want := inStatus(l), strings.HasPrefix(l.Path.Pointer(), "/properties/status"); got != want {
-			t.Errorf("%q: %v", l.Path.Pointer(), got)
-		}
-	}
-}
-
 // locksToExport lists the locks of s, each once, without those below an immutable field: its rule covers them.
 func locksToExport(s *spec.Schema) map[LockAt]bool {
 	locks := map[LockAt]bool{}

@@ -28,7 +28,7 @@ type guard struct {
 // companion returns the rule that keeps l from being removed while one of the fields is set, and nothing more. It cannot
 // make an existing object invalid, because it reads oldSelf. It returns nil if there is no such rule: where CEL cannot
 // select a field, where keys on the way to every field can be removed too, where it would name more than maxKept fields,
-// where it could refuse nothing, and where l's parent has it already.
+// and where l's parent has it already.
 //
 // For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
 func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fix {
@@ -37,8 +37,9 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fi
 		if a.removable(g, l) {
 			continue
 		}
-		if l.Parent().In == nil && a.refusesToSet(g, l) {
-			g.at = l // every object with l has something that is guarded
+		if l.Parent().In == nil && l.Name != "status" { // an object without its spec is of no use
+			k.above[l], k.fields[l] = true, nil
+			continue
 		}
 		k.add(g)
 	}
@@ -53,7 +54,7 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fi
 	}
 	text := strings.Join(kept.refuted(), " || ") + " || has(self." + name + ")"
 	known := func(r *Rule) bool { return r.Text == text }
-	if slices.ContainsFunc(a.rules[l.Parent()], known) || a.refusesNothing(text, l.Parent()) {
+	if slices.ContainsFunc(a.rules[l.Parent()], known) {
 		return nil
 	}
 	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
@@ -64,44 +65,19 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fi
 // maxKept bounds the fields that a companion names. Nobody wants to read more.
 const maxKept = 12
 
-// removable reports whether the rule of g, a field at or below l, can be got around by removing a key on the way, or a field
-// below l whose removal may be meant: then keeping l closes nothing.
+// removable reports whether objects get around the rule of g, a field at or below l, without a key on the way, or without a
+// field below l whose removal may be meant: then keeping l closes nothing.
 func (a *auditor) removable(g guard, l *schema.Location) bool {
 	for at := g.at; at != l.Parent(); at = at.Parent() {
 		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || a.alternative(at, at == g.at) == "") {
 			continue
 		}
-		if h, found := a.around(at); found && slices.ContainsFunc(h.guarded, func(other guard) bool { return other.by == g.by }) {
+		shown := func(other *Guarded) bool { return other.Shown && other.by == g.by }
+		if w := a.detours[at]; w != nil && slices.ContainsFunc(w.Around, shown) {
 			return true
 		}
 	}
 	return false
-}
-
-// refusesToSet reports whether the rule of g, a field below l, lets no update set the field where the old object has l and
-// lacks the field, as has(self.f) == has(oldSelf.f) does.
-func (a *auditor) refusesToSet(g guard, l *schema.Location) bool {
-	if g.at == l || quantifies(g.by.expr) {
-		return false
-	}
-	m := a.scenario(newScenario([]*readRule{g.by}))
-	m.track(g.at)
-	for at := g.at; at.In != nil; at = at.Parent() {
-		m.set(0, askPresence, at, at != g.at)
-		m.set(1, askPresence, at, true)
-	}
-	return search(m, eachAccepted(nil, g.by, step{scenario: m, newObj: 1, oldObj: 0})) == refuted
-}
-
-// refusesNothing reports whether a rule at a location can refuse no update.
-func (a *auditor) refusesNothing(text string, at *schema.Location) bool {
-	expr, err := celexpr.Parse(text)
-	if err != nil {
-		return true
-	}
-	r := newReadRule(&Rule{Path: at.Path.String(), SchemaPath: at.Path.Pointer(), Text: text, Transition: true, at: at, expr: expr})
-	m := a.scenario(newScenario([]*readRule{r}))
-	return search(m, []condition{refusedBy(r, step{scenario: m, newObj: 1, oldObj: 0})}) == refuted
 }
 
 // keeper puts into CEL that an object has a guarded field at or below top.
@@ -140,6 +116,8 @@ func unguarded(g guard) []string {
 	}
 	return free
 }
+
+var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
 
 // parenthesized returns text, the spelling of x, as an operand.
 func parenthesized(x ast.Expr, text string) string {
@@ -300,7 +278,7 @@ func (a *auditor) alternative(l *schema.Location, locked bool) string {
 		return "the description of " + name + " speaks of another way"
 	}
 	for _, r := range a.all {
-		a.spend(1)
+		*a.steps++
 		if !r.Transition && within(l, r.at) && a.excludes(r, l) {
 			return fmt.Sprintf("the rule %q asks for %s to be absent beside other fields", r.Text, l.Name)
 		}
@@ -338,7 +316,8 @@ func asksFor(s *spec.Schema, name string) bool {
 	return found
 }
 
-// excludes reports whether r refuses some object with l and accepts it without, and reads l for nothing but its presence.
+// excludes reports whether r, a plain rule, may refuse an object with l and accept it without, and reads l for nothing but its
+// presence, beside other fields.
 func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
 	others := false
 	reads := false
@@ -352,21 +331,39 @@ func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
 			others = true
 		}
 	}
-	if !reads || !others {
+	return reads && others && wantsAbsent(r.Rule, r.expr, l, true)
+}
+
+// wantsAbsent reports whether the absence of l can make a condition of r true, or false if wanted is false: has(self.l) does
+// in !has(self.l) || has(self.other), and not in has(self.l) || has(self.other).
+func wantsAbsent(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
+	if t, ok := askedFor(r, x); ok {
+		return t.at == l && !wanted
+	}
+	if x.Kind() != ast.CallKind {
 		return false
 	}
-	m := a.scenario(newScenario([]*readRule{r}))
-	m.track(l)
-	m.fixed = func(at *schema.Location) bool { return !within(at, l) && !within(l, at) }
-	for object, there := range []bool{true, false} {
-		for up := l.Parent(); up.In != nil; up = up.Parent() {
-			m.set(object, askPresence, up, true)
-		}
-		m.set(object, askPresence, l, there)
+	args := x.AsCall().Args()
+	switch x.AsCall().FunctionName() {
+	case operators.LogicalNot:
+		return wantsAbsent(r, args[0], l, !wanted)
+	case operators.LogicalAnd, operators.LogicalOr:
+		return wantsAbsent(r, args[0], l, wanted) || wantsAbsent(r, args[1], l, wanted)
+	case operators.Conditional:
+		return asksWhether(r, args[0], l) || wantsAbsent(r, args[1], l, wanted) || wantsAbsent(r, args[2], l, wanted)
 	}
-	conditions := []condition{refusedBy(r, step{scenario: m, newObj: 0, oldObj: 0})}
-	conditions = eachAccepted(conditions, r, step{scenario: m, newObj: 1, oldObj: 1})
-	return search(m, conditions) != refuted
+	return asksWhether(r, x, l)
+}
+
+// asksWhether reports whether x asks somewhere whether l is there.
+func asksWhether(r *Rule, x ast.Expr, l *schema.Location) bool {
+	asks := false
+	celexpr.Visit(x, func(x ast.Expr) bool {
+		t, ok := askedFor(r, x)
+		asks = asks || ok && t.at == l
+		return !asks
+	})
+	return asks
 }
 
 // twin returns the name of an optional object beside the object l that looks like another choice: with the same last word

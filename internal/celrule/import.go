@@ -52,15 +52,15 @@ func Import(s *spec.Schema) Imported {
 	return im.result()
 }
 
-// Liftable reports, for each rule that Import left in s, whether Import would read it once the fixes of Lint that a tool may
-// make are there. Cost: a Lint and an Import.
+// Liftable reports, for each rule that Import left in s, whether Import would read it once the rules are there that close its
+// holes and that a tool may add. Cost: an Import.
 func Liftable(s *spec.Schema, left []ImportedRule) []bool {
 	liftable := make([]bool, len(left))
 	if len(left) == 0 {
 		return liftable
 	}
 	var fixes []Change
-	for _, f := range Lint(s) {
+	for _, f := range suspected(s) {
 		if f.Fix != nil && f.Fix.Safe && f.Fix.Version == "" && len(f.Fix.AddRules) > 0 && f.Severity != immutability.SeverityNote {
 			fixes = append(fixes, Change{SchemaPath: f.Fix.SchemaPath, AddRules: f.Fix.AddRules})
 		}

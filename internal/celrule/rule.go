@@ -3,13 +3,11 @@ package celrule
 import (
 	"errors"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -89,10 +87,6 @@ type readRule struct {
 	reads []*schema.Location
 	// guards are the fields that a transition rule reads from the old object.
 	guards []*schema.Location
-
-	// Filled on first use: the operands of && in the rule, and the literals that it compares a field with.
-	parts    []ast.Expr
-	compared map[*schema.Location][]any
 }
 
 func newReadRule(r *Rule) *readRule {
@@ -131,27 +125,6 @@ func (r *Rule) Location() *schema.Location { return r.at }
 
 // HasMessageExpression reports whether the server makes the message of r from the objects.
 func (r *Rule) HasMessageExpression() bool { return r.entry()["messageExpression"] != nil }
-
-// operands are those of && in the rule, or the whole rule.
-func (r *readRule) operands() []ast.Expr {
-	if r.parts == nil {
-		r.parts = celexpr.Operands(r.expr, operators.LogicalAnd)
-	}
-	return r.parts
-}
-
-// literals lists what r compares l with.
-func (r *readRule) literals(l *schema.Location) []any {
-	found, ok := r.compared[l]
-	if !ok {
-		found = literalsIn(r.expr, l.Schema, math.MaxInt)
-		if r.compared == nil {
-			r.compared = map[*schema.Location][]any{}
-		}
-		r.compared[l] = found
-	}
-	return found
-}
 
 // guardsWithin lists the fields at or below l that r guards.
 func (r *readRule) guardsWithin(l *schema.Location) []*schema.Location {

@@ -319,3 +319,18 @@ func (m *ruleMaker) spell(root, path string) (value, optional string) {
 	}
 	return value + "." + path, root + "." + strings.ReplaceAll("?"+path, ".", m.pick(".", ".?"))
 }
+
+// wholeNumbers turns the whole numbers of a value that was decoded from JSON into integers.
+func wholeNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = wholeNumbers(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = wholeNumbers(v[i])
+		}
+	}
+	return integral(v)
+}

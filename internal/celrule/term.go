@@ -299,6 +299,9 @@ func scalarOf(v ref.Val) (any, bool) {
 	return nil, false
 }
 
+// emptyValue is a list, map or object of size 0.
+type emptyValue struct{}
+
 // composed is a list or object of an enum, spelled out so that two can be compared.
 type composed string
 

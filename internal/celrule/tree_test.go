@@ -2,7 +2,6 @@ package celrule
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -73,53 +72,16 @@ func TestReadTree(t *testing.T) {
 	}
 }
 
-// TestRelevant: which rules a search weighs together with one.
-func TestRelevant(t *testing.T) {
-	tr := readTree(version(t, "relevant", []byte(`{"type": "object", "x-kubernetes-validations": [
-		{"rule": "self.a == oldSelf.a"}, {"rule": "self.a != self.b"}, {"rule": "has(self.c)"}, {"rule": "self.b == self.d"}, {"rule": "has(self.p) && has(self.p.f)"}, {"rule": "self.p.g == self.e"}, {"rule": "self.q == oldSelf.q"}],
-		"properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}, "d": {"type": "string"}, "e": {"type": "string"}, "q": {"type": "object", "properties": {"r": {"type": "string"}}},
-		"p": {"type": "object", "x-kubernetes-validations": [{"rule": "has(self.h)"}], "properties": {"f": {"type": "string"}, "g": {"type": "string"}, "h": {"type": "string"}}}}}`)).schema)
-	var all []*readRule
+// locate returns the location at a path for people.
+func locate(t *testing.T, tr *tree, path string) *schema.Location {
+	t.Helper()
 	for _, l := range tr.All {
-		for _, r := range tr.rules[l] {
-			all = append(all, newReadRule(r))
+		if l.Path.String() == path {
+			return l
 		}
 	}
-	find := func(text string) *readRule {
-		i := slices.IndexFunc(all, func(r *readRule) bool { return r.Text == text })
-		if i < 0 {
-			t.Fatalf("there is no rule %s", text)
-		}
-		return all[i]
-	}
-	for _, c := range []struct {
-		name, rule, gone string
-		want             []string
-	}{
-		{"those that share a field, also by way of others", "self.a == oldSelf.a", "", []string{"self.a == oldSelf.a", "self.a != self.b", "self.b == self.d"}},
-		{"none", "has(self.c)", "", []string{"has(self.c)"}},
-		{"those that read what goes, from above", "has(self.c)", "spec.p.f", []string{"has(self.c)", "has(self.p) && has(self.p.f)"}},
-		{"those that read below what goes", "has(self.c)", "spec.p", []string{"has(self.c)", "has(self.p) && has(self.p.f)", "self.p.g == self.e"}},
-		{"those that read what it goes with", "has(self.c)", "spec.q.r", []string{"has(self.c)", "self.q == oldSelf.q"}},
-		{"not those of what goes itself", "has(self.h)", "spec.p.h", []string{"has(self.h)", "has(self.p) && has(self.p.f)"}},
-	} {
-		var gone *schema.Location
-		if c.gone != "" {
-			gone = locate(t, tr, c.gone)
-		}
-		var got []string
-		for _, r := range newRuleIndex(all, nil).relevant(find(c.rule), gone, nil) {
-			got = append(got, r.Text)
-		}
-		if got[0] != c.rule {
-			t.Errorf("%s: %q is the first one", c.name, got[0])
-		}
-		slices.Sort(got)
-		slices.Sort(c.want)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
+	t.Fatalf("the schema has no %s", path)
+	return nil
 }
 
 // TestCostArithmetic: costs stop at the largest number instead of starting over.

@@ -52,8 +52,7 @@ type Version struct {
 	known      map[uint64]*contents // by their hashes
 	shared     *Shared              // nil for nothing
 
-	evaluations int // of objects and updates
-	effort      *effort
+	effort *effort
 }
 
 // Shared keeps what kinds with the same rules have in common. The zero value is ready to use. It is safe for concurrent use.
@@ -183,8 +182,9 @@ func (v *Version) prepare(obj *object) (*object, error) {
 type Kind struct {
 	Versions []*Version // the served ones and the one that objects are stored in
 
-	effort *effort // nil until Allow
-	wasted int     // evaluations for doubtful holes that gave no witness
+	effort *effort             // nil until Allow
+	wasted int                 // objects that were judged to make one larger, in vain
+	vain   map[celrun.Rule]int // searches in vain where the rule refuses the first steps
 	bases  map[*Version]map[string]any
 	// containing are valid objects with a value at a pattern.
 	containing map[baseID]map[string]any
@@ -201,16 +201,20 @@ func (k *Kind) stored(otherwise *Version) *Version {
 	return otherwise
 }
 
-// How many sequences are judged for one hole: first with three objects, then with one more. How many objects are judged to
-// find the first valid one of a version, and how many updates to show that a rule which should be dead is not.
+// How many sequences are judged for one hole: at a glance, in a search, and with one object more. How many objects are judged
+// to find the first valid one of a version, and how many updates to show that a rule which should be dead is not.
 const (
-	plainEffort = 100
-	stepsEffort = 160
-	validEffort = 700
-	deadEffort  = 60
-	manyStarts  = 4 // values with which a base is extended
+	glanceEffort = 12
+	plainEffort  = 100
+	keptEffort   = 24 // where a transition rule refuses the first steps
+	stepsEffort  = 160
+	validEffort  = 700
+	deadEffort   = 60
+	manyStarts   = 4 // values with which a base is extended
+	manyKept     = 4 // sequences whose first steps are looked at
+	manyVain     = 8 // searches in vain where one rule refuses the first steps
 
-	// manyWasted bounds the evaluations of a kind that give no witness. After that, searches make no objects larger.
+	// manyWasted bounds how many objects are judged in vain to make others larger. After that, none is made larger.
 	manyWasted = 2000
 )
 
@@ -371,12 +375,11 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	if obj, ok := k.bases[version]; ok {
 		return obj, obj != nil
 	}
-	if k.bases == nil {
-		k.bases = map[*Version]map[string]any{}
-	}
-	k.bases[version] = nil
 	if version.compile() != nil {
 		return nil, false
+	}
+	if k.bases == nil {
+		k.bases = map[*Version]map[string]any{}
 	}
 	obj, _ := smallest(version.node()).(map[string]any)
 	if obj == nil {
@@ -388,8 +391,20 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	start := newSequence(k.stored(version), []*Version{version}, obj)
 	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
 		k.bases[version] = found.objects[0].value
+	} else if !k.Over() {
+		k.bases[version] = nil
 	}
 	return k.bases[version], k.bases[version] != nil
+}
+
+// HasObjects reports whether Valid returns an object of a version. It does for a version whose schema an API server refuses, too.
+func (k *Kind) HasObjects(name string) bool {
+	v := k.version(name)
+	if v == nil || v.compile() != nil {
+		return true
+	}
+	_, ok := k.Valid(v)
+	return ok
 }
 
 // with returns a small valid object that has a value at a pattern, or as many steps of it as can be reached within a
@@ -415,10 +430,13 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 		if k.wasted <= manyWasted {
 			extended = k.extend(version, base, at)
 		}
-		k.containing[id] = extended
 		if extended == nil {
+			if !k.Over() {
+				k.containing[id] = nil
+			}
 			break
 		}
+		k.containing[id] = extended
 		base = extended
 	}
 	return base, ok
@@ -433,10 +451,10 @@ func (k *Kind) extend(version *Version, base map[string]any, at path) map[string
 		}
 	}
 	has := func(s *sequence) bool { v, ok := get(s.objects[0].value, at); return ok && v != nil }
-	before := version.evaluations
-	if found := (&search{budget: validEffort, keeps: has}).run(starts); found != nil {
+	x := &search{budget: validEffort, keeps: has}
+	if found := x.run(starts); found != nil {
 		return found.objects[0].value
 	}
-	k.wasted += version.evaluations - before
+	k.wasted += validEffort - x.budget
 	return nil
 }

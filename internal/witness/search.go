@@ -14,11 +14,12 @@ import (
 
 // search looks for a sequence without problems, best first: with the fewest problems, then with the fewest edits.
 type search struct {
-	budget  int                    // evaluations that are left
-	keeps   func(*sequence) bool   // whether an edited sequence still takes the way; nil for any
-	refuse  func([]Refusal) bool   // whether the refusals are of the rules that the way gets around; nil for any
-	forgive func(problem) bool     // problems that do not count; nil for none
-	differ  func(*sequence) []edit // edits that may make the direct update refused; nil for none
+	budget   int                    // evaluations that are left
+	keeps    func(*sequence) bool   // whether an edited sequence still takes the way; nil for any
+	refuse   func([]Refusal) bool   // whether the refusals are of the rules that the way gets around; nil for any
+	forgive  func(problem) bool     // problems that do not count; nil for none
+	differ   func(*sequence) []edit // edits that may make the direct update refused; nil for none
+	oneSided bool                   // each update changes the status, or everything else
 
 	seen  map[uint64]bool
 	queue candidates
@@ -45,7 +46,7 @@ type solution struct {
 
 // add judges s, unless it was seen before, and returns it when it has no problem.
 func (x *search) add(s *sequence, from *candidate, solving problem) *candidate {
-	if x.budget <= 0 || s.versions[0].effort.over() || x.keeps != nil && !x.keeps(s) {
+	if x.budget <= 0 || s.versions[0].effort.over() || x.keeps != nil && !x.keeps(s) || x.oneSided && !s.oneSided() {
 		return nil
 	}
 	id := s.id()
@@ -221,7 +222,8 @@ func (k *Kind) Steps() int {
 // How many steps it takes to run a rule, and to compare a value with one of an enum or of a combination of schemas.
 const (
 	stepsPerRule    = 40
-	charactersAStep = 4 // of a rule
+	charactersAStep = 4    // of a rule
+	longRule        = 4096 // a rule of 1,000 operands takes more than 10 times as long as one of 100
 	stepsPerBranch  = 10
 )
 
@@ -264,7 +266,8 @@ func weight(v any, s *structuralschema.Structural, depth int) int {
 	}
 	values := n
 	for i := range s.XValidations {
-		n += stepsPerRule + len(s.XValidations[i].Rule)/charactersAStep + values
+		length := len(s.XValidations[i].Rule)
+		n += stepsPerRule + length/charactersAStep + length*length/longRule + values
 	}
 	return n
 }
@@ -353,10 +356,10 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 		var w *way
 		switch at.Role {
 		case schema.Property:
-			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern, [][]string{target})
+			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern, [][]string{target}, manyPairs)
 			w.sort = Removing
 		default:
-			w = rekey(v, k.stored(v), obj, pattern[:len(pattern)-1], [][]string{target})
+			w = rekey(v, k.stored(v), obj, pattern[:len(pattern)-1], [][]string{target}, manyPairs)
 			w.sort = Rekeying
 		}
 		w.through = at.Path.String()
@@ -369,7 +372,7 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 	}
 	for _, lax := range k.Versions {
 		if lax != v && lax.Served && lax.compile() == nil {
-			w := otherVersion(v, lax, k.stored(v), obj, [][]string{target})
+			w := otherVersion(v, lax, k.stored(v), obj, [][]string{target}, manyPairs)
 			w.through, w.sort = lax.Name, Between
 			ways = append(ways, w)
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // A rule of any form can accept two updates and refuse both at once: self == 0 || self >= oldSelf accepts 3 to 0 and 0 to 1.
@@ -25,17 +25,15 @@ const (
 
 // twoSteps goes through an object in which everything is there that the rule guards.
 func (k *Kind) twoSteps(v *Version, base map[string]any, h Hole) *way {
-	rules := v.rules.Rules()
-	i := slices.IndexFunc(rules, func(r celrun.Rule) bool { return r.SchemaPath == h.SchemaPath && r.Index == h.Index })
-	if i < 0 {
-		return &way{}
+	w := &way{rule: v.ruleOf(h.Around)}
+	if w.rule == nil {
+		return w
 	}
-	w := &way{rule: &rules[i]}
 	node := expand(base, v.node(), nil, patternOf(h.SchemaPath))[0]
 	for _, target := range k.targets(v, h) {
 		w.targets = append(w.targets, expand(base, v.node(), nil, target)[0])
 	}
-	w.keeps = func(s *sequence) bool { return w.runs(s, node) && s.oneSided() }
+	w.keeps = func(s *sequence) bool { return w.runs(s, node) }
 	reads := v.reads[w.rule.Text]
 	w.read = v.fields(base, node, reads)
 	w.starts = k.around(v, k.states(v, base, w.read, reads), w)
@@ -65,7 +63,7 @@ func (s *sequence) oneSided() bool {
 	apart := func(a, b map[string]any) bool {
 		status, rest := false, false
 		for _, name := range slices.Concat(keysOf(a, nil), keysOf(b, nil)) {
-			if asText(a[name]) != asText(b[name]) {
+			if name != "apiVersion" && !jsonvalue.Equal(a[name], b[name]) {
 				status, rest = status || name == "status", rest || name != "status"
 			}
 		}
@@ -281,7 +279,7 @@ func (k *Kind) around(v *Version, states []map[string]any, w *way) []*sequence {
 					continue
 				}
 				s := newSequence(k.stored(v), []*Version{v, v, v}, states[first], states[middle], states[last])
-				if !w.keeps(s) {
+				if !w.keeps(s) || !s.oneSided() {
 					continue
 				}
 				if slices.ContainsFunc(w.targets, func(at path) bool { return has(states[first], at) && !has(states[last], at) }) {

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -20,38 +19,42 @@ type way struct {
 	through string               // what the way leads through, for people
 	rule    *celrun.Rule         // that it gets around; nil for whatever guards the targets
 	read    []path               // what that rule reads
+	gone    path                 // what the objects are without meanwhile; nil for ways of another sort
 	sort    Attempt              // of an attack
 	tried   int                  // sequences so far
 }
 
-// manyPairs bounds the pairs of values that a guarded field is tried with.
-const manyPairs = 8
+// How many pairs of values a guarded field is tried with: usually, and at a glance.
+const (
+	manyPairs = 8
+	fewPairs  = 2
+)
 
-// pairs returns pairs of different values for the field at p.
-func (v *Version) pairs(p path) [][2]any {
+// pairs returns pairs of different values for the field at p, at most most of them.
+func (v *Version) pairs(p path, most int) [][2]any {
 	list := values(v.schemaAt(p))
 	var found [][2]any
 	for i := range list {
 		for n := range i {
-			if len(found) < manyPairs {
+			if len(found) < most {
 				found = append(found, [2]any{list[n], list[i]}, [2]any{list[i], list[n]})
 			}
 		}
-		if len(found) >= manyPairs {
+		if len(found) >= most {
 			break
 		}
 	}
 	if len(found) == 0 {
 		return [][2]any{{list[0], list[0]}} // the search varies what else the rule reads
 	}
-	return found[:min(len(found), manyPairs)]
+	return found[:min(len(found), most)]
 }
 
 // detour goes through an object without the value at the pattern removed. base is a valid object, and full returns one that
 // has a value at a pattern, where it can.
-func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string, targets [][]string) *way {
-	w := &way{}
+func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string, targets [][]string, most int) *way {
 	at := expand(base, v.node(), nil, removed)[0]
+	w := &way{gone: at}
 	versions := []*Version{v, v, v}
 	for _, target := range targets {
 		if len(target) < len(removed) || !slices.Equal(target[:len(removed)], removed) {
@@ -60,7 +63,7 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 		to := expand(base, v.node(), at, target[len(removed):])[0]
 		w.targets = append(w.targets, to)
 		from := full(target)
-		for n, pair := range v.pairs(to) {
+		for n, pair := range v.pairs(to, most) {
 			first, ok := put(from, v.node(), to, pair[0])
 			if !ok {
 				continue
@@ -69,23 +72,27 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 			for _, middle := range without(v, first, at) {
 				w.starts = append(w.starts, newSequence(stored, versions, first, middle, last))
 			}
-			_, inside := get(base, at[:len(at)-1])
-			if _, there := get(base, at); inside && !there && n == 0 {
+			_, around := get(base, at[:len(at)-1])
+			if _, there := get(base, at); around && !there && n == 0 {
 				w.starts = append(w.starts, newSequence(stored, versions, first, base, last))
 			}
 		}
 	}
+	inside := func(s *sequence) bool { // without its container, the value would be gone on another way
+		return len(at) == 1 || !slices.ContainsFunc(s.objects[1:len(s.objects)-1], func(o *object) bool { return !has(o.value, at[:len(at)-1]) })
+	}
+	there := func(obj *object) bool { // to CEL, null is absent, and {} is not
+		value, _ := get(obj.value, at)
+		return value != nil && (w.rule != nil || !blank(value))
+	}
 	w.keeps = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0].value, at)
-		middle, _ := get(s.objects[1].value, at)
-		last, okLast := get(s.objects[len(s.objects)-1].value, at)
-		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
+		return there(s.objects[0]) && !there(s.objects[1]) && there(s.objects[len(s.objects)-1]) && inside(s)
 	}
 	w.loose = func(s *sequence) bool {
 		first, okFirst := get(s.objects[0].value, at)
 		_, okMiddle := get(s.objects[1].value, at)
 		last, okLast := get(s.objects[len(s.objects)-1].value, at)
-		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last))
+		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last)) && inside(s)
 	}
 	return w
 }
@@ -176,13 +183,13 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 }
 
 // otherVersion goes through an object of version lax, which lacks a rule, a lock or the field.
-func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][]string) *way {
+func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][]string, most int) *way {
 	w := &way{}
 	for _, target := range targets {
 		to := expand(base, strict.node(), nil, target)[0]
 		w.targets = append(w.targets, to)
 		versions := []*Version{strict, lax, strict}
-		for _, pair := range strict.pairs(to) {
+		for _, pair := range strict.pairs(to, most) {
 			first, ok := put(base, strict.node(), to, pair[0])
 			if !ok {
 				continue
@@ -194,7 +201,7 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
 			}
-			for n := len(to) - 1; n > 0; n-- {
+			for n := len(to) - 1; n > 0 && most > fewPairs; n-- {
 				if gone, ok := remove(first, to[:n]); ok {
 					w.starts = append(w.starts, newSequence(stored, versions, first, gone, last))
 				}
@@ -321,9 +328,9 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 }
 
 // rekey goes through an object in which a key of the map or list at the pattern container is missing.
-func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string) *way {
-	w := &way{}
+func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string, most int) *way {
 	at := expand(base, v.node(), nil, container)[0]
+	w := &way{gone: expand(base, v.node(), at, []string{anyStep})[0]}
 	keyFields, _ := v.keyFields(at)
 	for _, target := range targets {
 		if len(target) <= len(container) || !slices.Equal(target[:len(container)], container) {
@@ -332,12 +339,15 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 		for _, entry := range entries(v, base, at) {
 			to := expand(base, v.node(), entry, target[len(container)+1:])[0]
 			w.targets = append(w.targets, to)
-			w.starts = append(w.starts, rekeyed(v, stored, base, at, entry, to)...)
+			w.starts = append(w.starts, rekeyed(v, stored, base, at, entry, to, most)...)
 		}
 	}
 	w.keeps = func(s *sequence) bool {
 		first, _ := get(s.objects[0].value, at)
-		middle, _ := get(s.objects[1].value, at)
+		middle, there := get(s.objects[1].value, at)
+		if !there || middle == nil {
+			return false
+		}
 		last, _ := get(s.objects[len(s.objects)-1].value, at)
 		for _, key := range keysOf(first, keyFields) {
 			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
@@ -362,10 +372,10 @@ func entries(v *Version, base map[string]any, at path) []path {
 }
 
 // rekeyed returns sequences that remove the entry of the map or list at a path.
-func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*sequence {
+func rekeyed(v, stored *Version, base map[string]any, at, entry, to path, most int) []*sequence {
 	keyFields, _ := v.keyFields(at)
 	var starts []*sequence
-	for _, pair := range v.pairs(to) {
+	for _, pair := range v.pairs(to, most) {
 		first, ok := put(base, v.node(), to, pair[0])
 		if !ok {
 			continue
@@ -419,16 +429,19 @@ func keysOf(v any, keyFields []string) []string {
 // droppedEffort is how many updates are judged to show that a rule is dropped.
 const droppedEffort = 400
 
-// ShowDropped looks for an update that the kind before refuses and the kind after accepts, in the version of f and because of what
-// guards its fields. It reports false when it finds none within a bounded effort. The kinds are those of one CRD before and
-// after an update of it.
-func ShowDropped(after, before *Kind, f crd.Finding) (Witness, bool) {
-	lax, strict := after.version(f.Version), before.version(f.Version)
-	if lax == nil || strict == nil || lax.compile() != nil {
+// ShowDropped looks for an update that the kind before refuses and the kind after accepts, in the version of h and because of
+// what guards its fields, or because of the rule that h names, which may be of another version. It reports false when it finds
+// none within a bounded effort. The kinds are those of one CRD before and after an update of it.
+func ShowDropped(after, before *Kind, h Hole) (Witness, bool) {
+	lax, strict := after.version(h.Version), before.version(h.Version)
+	if h.Around != nil {
+		strict = before.version(h.Around.Version)
+	}
+	if lax == nil || strict == nil || lax.compile() != nil || strict.compile() != nil {
 		return Witness{}, false
 	}
 	w := &way{}
-	for _, target := range before.targets(strict, Hole{Finding: f}) {
+	for _, target := range before.targets(strict, h) {
 		base, ok := before.with(strict, target)
 		if !ok {
 			continue
@@ -440,7 +453,7 @@ func ShowDropped(after, before *Kind, f crd.Finding) (Witness, bool) {
 			s.refuser = strict
 			w.starts = append(w.starts, s)
 		}
-		for _, pair := range strict.pairs(to) {
+		for _, pair := range strict.pairs(to, manyPairs) {
 			first, ok := put(base, strict.node(), to, pair[0])
 			if !ok {
 				continue
@@ -453,6 +466,7 @@ func ShowDropped(after, before *Kind, f crd.Finding) (Witness, bool) {
 			}
 		}
 	}
+	w.rule = strict.ruleOf(h.Around)
 	found := w.find(droppedEffort)
 	if found == nil {
 		return Witness{}, false

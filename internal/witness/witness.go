@@ -24,6 +24,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -31,14 +32,29 @@ import (
 // Hole is a way around a lock or rule that an audit suspects.
 type Hole struct {
 	// Finding has the version that the hole is in, where it goes through another version the lax one; the schema path of
-	// what is removed, renamed or swapped; and the guarded fields.
+	// what is removed, renamed or swapped; and the guarded fields, unless Around names a rule.
 	crd.Finding
-	// Sure is set if the hole follows from the rules and the schema. The effort for others becomes less with each that has
-	// no witness.
-	Sure bool
-	// Index is that of the rule at the schema path, for cel-two-steps.
-	Index int
+	// Around is the transition rule that the hole is a way around; nil for whatever guards the fields.
+	Around *RuleAt
 }
+
+// RuleAt names a transition rule of a version.
+type RuleAt struct {
+	Version    string
+	SchemaPath string
+	Index      int
+	Fields     []string // the schema paths of the fields that it guards
+}
+
+// Effort is how hard Show tries.
+type Effort int
+
+// The efforts. Most holes need no more than a glance.
+const (
+	Glance   Effort = iota // objects made from the schema, as they are
+	Search                 // and repaired where rules refuse them
+	Thorough               // and with one object more before the last
+)
 
 // Witness shows a hole.
 type Witness struct {
@@ -56,55 +72,106 @@ type Shown struct {
 
 // Show looks for objects that show h. It reports false when it finds none within a bounded effort. The same input, in the
 // same order, gives the same objects.
-func (k *Kind) Show(h Hole) (Shown, bool) {
-	before := k.evaluations() - k.wasted
-	w, found := k.search(h)
-	if found == nil && !h.Sure && h.Finding.Rule != rule.CELTwoSteps {
-		k.wasted = k.evaluations() - before
+func (k *Kind) Show(h Hole, effort Effort) (Shown, bool) {
+	for _, w := range k.ways(h, effort) {
+		if found := k.search(w, effort); found != nil {
+			return Shown{w, found}, true
+		}
 	}
-	return Shown{w, found}, found != nil
+	return Shown{}, false
+}
+
+// search returns a sequence that takes w, nil if it finds none within a bounded effort.
+func (k *Kind) search(w *way, effort Effort) *candidate {
+	budget := plainEffort
+	switch effort {
+	case Glance:
+		budget = glanceEffort
+	case Thorough:
+		budget = stepsEffort
+		if w.loose != nil && w.rule == nil {
+			w.keeps = w.loose
+		}
+		w.starts = w.inSteps()
+	}
+	keeper := w.keptBy()
+	if keeper == nil {
+		return w.find(budget)
+	}
+	if w.alone(keeper) || k.vain[*keeper] >= manyVain {
+		return nil
+	}
+	found := w.find(min(budget, keptEffort))
+	if found == nil {
+		if k.vain == nil {
+			k.vain = map[celrun.Rule]int{}
+		}
+		k.vain[*keeper]++
+	}
+	return found
+}
+
+// keptBy returns a transition rule that refuses the first step of the likeliest sequences, as the companion of a field does
+// that keeps it: !has(oldSelf.f) || has(self.f). It returns nil if there is none, or if w is not about one rule.
+func (w *way) keptBy() *celrun.Rule {
+	var keeper *celrun.Rule
+	for _, s := range w.starts[:min(len(w.starts), manyKept)] {
+		begin := *s
+		begin.versions, begin.objects = s.versions[:2], s.objects[:2]
+		problems, _ := judge(&begin)
+		i := slices.IndexFunc(problems, func(p problem) bool {
+			return p.at == 1 && p.kind == brokenRule && s.versions[1].transition[*p.rule]
+		})
+		if i < 0 || w.rule == nil {
+			return nil
+		}
+		keeper = problems[i].rule
+	}
+	return keeper
+}
+
+// alone reports whether a rule reads nothing but what w is without meanwhile, and what is around it, and compares none of it
+// with a constant. What such a rule refuses once, it refuses whatever the rest of the objects is.
+func (w *way) alone(keeper *celrun.Rule) bool {
+	v := w.starts[0].versions[1]
+	reads := v.reads[keeper.Text]
+	if w.gone == nil || reads == nil || len(reads.literals) > 0 {
+		return false
+	}
+	node := patternOf(keeper.SchemaPath)
+	return !slices.ContainsFunc(reads.patterns, func(pattern []string) bool {
+		return len(node)+len(pattern) > len(w.gone) || !meets(slices.Concat(node, pattern), w.gone)
+	})
+}
+
+// Refuses reports whether the update from the first object to the last breaks r, a rule of the version of the last.
+func (s Shown) Refuses(r RuleAt) bool {
+	return s.found.direct().Name == r.Version && slices.ContainsFunc(s.found.refusals, func(refusal Refusal) bool {
+		return refusal.rule.SchemaPath == r.SchemaPath && refusal.rule.Index == r.Index
+	})
+}
+
+// Without returns the schema path of the topmost value on the way to a guarded one that the second object lacks and the first
+// one has; "" if it lacks none.
+func (s Shown) Without() string {
+	for _, target := range s.way.targets {
+		for n := range target {
+			at := target[:n+1]
+			if has(s.found.objects[0].value, at) && !has(s.found.objects[1].value, at) {
+				return fieldpath.Path(at).String()
+			}
+		}
+	}
+	return ""
 }
 
 // Witness returns the smallest witness that is left of what was found.
 func (s Shown) Witness() Witness { return s.way.shortest(s.found) }
 
-// evaluations is how many objects and updates of the kind have been judged.
-func (k *Kind) evaluations() int {
-	n := 0
-	for _, v := range k.Versions {
-		n += v.evaluations
-	}
-	return n
-}
-
-// search returns a sequence that shows h, and the way that it takes; nil if it finds none within a bounded effort.
-func (k *Kind) search(h Hole) (*way, *candidate) {
-	ways := k.ways(h)
-	for _, w := range ways {
-		if found := w.find(plainEffort); found != nil {
-			return w, found
-		}
-	}
-	if h.Finding.Rule == rule.CELTwoSteps || !h.Sure && k.wasted > manyWasted {
-		return nil, nil
-	}
-	for _, w := range ways {
-		if w.loose != nil {
-			w.keeps = w.loose
-		}
-		if w.starts = w.inSteps(); len(w.starts) > 0 {
-			if found := w.find(stepsEffort); found != nil {
-				return w, found
-			}
-		}
-	}
-	return nil, nil
-}
-
 // within returns a search for sequences that take w.
 func (w *way) within(budget int) *search {
 	return &search{
-		budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{},
+		budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{}, oneSided: w.rule != nil,
 		refuse: func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) },
 	}
 }
@@ -143,7 +210,7 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	if len(at) == 0 {
 		w.starts = append(w.starts, newSequence(k.stored(v), versions, base, base))
 	} else {
-		for _, pair := range v.pairs(at) {
+		for _, pair := range v.pairs(at, manyPairs) {
 			oldObj, okOld := put(base, v.node(), at, pair[0])
 			newObj, okNew := put(base, v.node(), at, pair[1])
 			if okOld && okNew {
@@ -154,8 +221,9 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	return w.refusedBy(schemaPath, index)
 }
 
-// RefusesStatus is Refuses for the first write of the status: of an object without a status to the same one with it.
-func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
+// LocksStatus reports whether a transition rule refuses each first write of the status that it tries: an update from an object
+// without a status to the same one with it, which nothing else refuses.
+func (k *Kind) LocksStatus(version, schemaPath string, index int) bool {
 	v := k.version(version)
 	if v == nil {
 		return false
@@ -173,7 +241,13 @@ func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
 			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
 		}
 	}
-	return w.refusedBy(schemaPath, index)
+	return w.refusedBy(schemaPath, index) && !w.accepted()
+}
+
+// accepted reports whether it finds an update of w that nothing refuses.
+func (w *way) accepted() bool {
+	direct := func(p problem) bool { return p.kind == notRefused }
+	return (&search{budget: validEffort, keeps: w.keeps, forgive: direct}).run(w.starts) != nil
 }
 
 // refusedBy reports whether it finds an update of w that one transition rule refuses and nothing else does.
@@ -202,27 +276,21 @@ func (k *Kind) version(name string) *Version {
 }
 
 // ways returns the ways through h, the likeliest first.
-func (k *Kind) ways(h Hole) []*way {
+func (k *Kind) ways(h Hole, effort Effort) []*way {
 	v := k.version(h.Version)
 	if v == nil {
 		return nil
 	}
+	most := manyPairs
+	if effort == Glance {
+		most = fewPairs
+	}
 	removed := patternOf(h.SchemaPath)
 	container := removed[:max(len(removed)-1, 0)]
-	var ways []*way
-	switch h.Rule {
+	switch h.Finding.Rule {
 	case rule.VersionUnlocked, rule.VersionDefault, rule.CELVersionWithoutRule:
-		for _, strict := range k.Versions {
-			if strict == v || !strict.Served {
-				continue
-			}
-			if base, ok := k.Valid(strict); ok && v.compile() == nil {
-				ways = append(ways, otherVersion(strict, v, k.stored(v), base, k.targets(strict, h)))
-			}
-		}
-		return ways
-	}
-	if h.Rule == rule.CELTwoSteps {
+		return k.throughVersion(v, h, most)
+	case rule.CELTwoSteps:
 		container = removed
 	}
 	base, ok := k.with(v, container)
@@ -230,23 +298,63 @@ func (k *Kind) ways(h Hole) []*way {
 		return nil
 	}
 	targets := k.targets(v, h)
-	switch h.Rule {
-	case rule.RenamableKey, rule.CELRenamableKey, rule.AtomicItems:
-		return []*way{rekey(v, k.stored(v), base, removed, targets)}
-	case rule.CELTwoSteps:
-		return []*way{k.twoSteps(v, base, h)}
-	case rule.CELUnknownKeys:
-		return []*way{swap(v, k.stored(v), base, removed)}
-	}
 	full := func(pattern []string) map[string]any {
 		obj, _ := k.with(v, pattern)
 		return obj
 	}
-	return []*way{detour(v, k.stored(v), base, full, removed, targets)}
+	var w *way
+	switch h.Finding.Rule {
+	case rule.RenamableKey, rule.CELRenamableKey, rule.AtomicItems:
+		w = rekey(v, k.stored(v), base, removed, targets, most)
+	case rule.CELTwoSteps:
+		w = k.twoSteps(v, base, h)
+	case rule.CELUnknownKeys:
+		w = swap(v, k.stored(v), base, removed)
+	default:
+		w = detour(v, k.stored(v), base, full, removed, targets, most)
+	}
+	w.rule = v.ruleOf(h.Around)
+	return []*way{w}
+}
+
+// throughVersion returns the ways around what other versions have through v, which lacks it.
+func (k *Kind) throughVersion(v *Version, h Hole, most int) []*way {
+	var ways []*way
+	for _, strict := range k.Versions {
+		if strict == v || !strict.Served || h.Around != nil && h.Around.Version != strict.Name {
+			continue
+		}
+		if base, ok := k.Valid(strict); ok && v.compile() == nil {
+			w := otherVersion(strict, v, k.stored(v), base, k.targets(strict, h), most)
+			w.rule = strict.ruleOf(h.Around)
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+// ruleOf returns a rule of v, nil for none.
+func (v *Version) ruleOf(r *RuleAt) *celrun.Rule {
+	if r == nil {
+		return nil
+	}
+	rules := v.rules.Rules()
+	i := slices.IndexFunc(rules, func(is celrun.Rule) bool { return is.SchemaPath == r.SchemaPath && is.Index == r.Index })
+	if i < 0 {
+		return nil
+	}
+	return &rules[i]
 }
 
 // targets returns the patterns of the guarded fields, otherwise the pattern of the hole itself.
 func (k *Kind) targets(v *Version, h Hole) [][]string {
+	if h.Around != nil && len(h.Around.Fields) > 0 {
+		targets := make([][]string, len(h.Around.Fields))
+		for i, pointer := range h.Around.Fields {
+			targets[i] = patternOf(pointer)
+		}
+		return targets
+	}
 	if k.fields[v] == nil {
 		if k.fields == nil {
 			k.fields = map[*Version]map[string]string{}
@@ -295,7 +403,7 @@ func (w *way) differences(s *sequence) []edit {
 		edits = append(edits, edit{objects: []int{last}, changes: gone}, edit{objects: []int{0}, changes: gone})
 	}
 	for _, target := range w.targets {
-		for _, r := range v.rules.Rules() {
+		for _, r := range w.rules(v) {
 			v.effort.spend(1)
 			if !v.transition[r] || !meets(patternOf(r.SchemaPath), target) {
 				continue
@@ -319,6 +427,14 @@ func (w *way) differences(s *sequence) []edit {
 		change(target, values(v.schemaAt(target)))
 	}
 	return edits[:min(len(edits), manyEdits)]
+}
+
+// rules are those that w may get around.
+func (w *way) rules(v *Version) []celrun.Rule {
+	if w.rule != nil {
+		return []celrun.Rule{*w.rule}
+	}
+	return v.rules.Rules()
 }
 
 // meets reports whether a value at pattern can be at, above or below a path. A rule that meets no guarded value changes
@@ -427,7 +543,6 @@ func (v *Version) step(i int, obj, old *object) []problem {
 		before = old.contents
 	}
 	if first(&obj.stepped, old) {
-		v.evaluations++
 		v.effort.spend(v.weight(obj.contents) + v.weight(before))
 	}
 	known, ok := obj.steps[before]

@@ -43,9 +43,13 @@ func TestFind(t *testing.T) {
 			if c.Versions != nil {
 				version = "v2"
 			}
-			shown, ok := witness.FromCRD(c.crd(t), nil).Show(witness.Hole{Finding: crd.Finding{
+			k, hole := witness.FromCRD(c.crd(t), nil), witness.Hole{Finding: crd.Finding{
 				Version: version, Finding: immutability.Finding{Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields},
-			}})
+			}}
+			shown, ok := k.Show(hole, witness.Search)
+			if !ok {
+				shown, ok = k.Show(hole, witness.Thorough)
+			}
 			var w witness.Witness
 			if ok {
 				w = shown.Witness()
