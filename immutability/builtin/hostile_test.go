@@ -78,10 +78,12 @@ func TestVastAmounts(t *testing.T) {
 	}
 	kind, _ := kinds.Find("v1", "Pod")
 	amounts := []any{"1Gi", "1e999999999", "1e-999999999", "1e9999999999999", "2e999999999"}
-	for _, is := range amounts {
-		for _, was := range amounts {
-			if verdict := kind.Check(pod(is), pod(was)); (len(verdict.Violations) > 0) != (is != was) {
-				t.Errorf("%v → %v: %v", was, is, summary(verdict))
+	for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide, builtin.ApplierReplace} {
+		for _, is := range amounts {
+			for _, was := range amounts {
+				if verdict := kind.CheckBy(by, pod(is), pod(was)); (len(verdict.Violations) > 0) != (is != was) {
+					t.Errorf("%q: %v → %v: %v", by, was, is, summary(verdict))
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -14,10 +15,10 @@ import (
 // normalize/normalize.go: UnstructuredWithScheme). Flux has applied those objects, so an apply without them takes away their fields.
 
 // Normalized returns a manifest as Flux applies it. Typed is an empty object of its Go type, nil if there is no such type. The manifest stays as
-// it is, and is returned if it does not fit the type; roles, too, which Flux leaves alone.
+// it is, and is returned if it does not fit the type, or has an amount whose digits would fill the memory; roles, too, which Flux leaves alone.
 func Normalized(manifest map[string]any, typed any) map[string]any {
 	kind := manifest["kind"]
-	if isRole := kind == "Role" || kind == "ClusterRole"; typed == nil || isRole {
+	if isRole := kind == "Role" || kind == "ClusterRole"; typed == nil || isRole || canonical.Vast(manifest) != "" {
 		return manifest
 	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(jsonvalue.Clone(manifest).(map[string]any), typed) != nil {
