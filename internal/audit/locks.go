@@ -201,12 +201,14 @@ func sameField(a, b Field) bool {
 	return a.Path == b.Path && a.Rule == b.Rule && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
 }
 
-// holesOf returns the warnings that name the field, in its own version or in one that leaves it free.
+// holesOf returns the ways around the locks of a field that are warnings or meant, in its own version or in one that leaves it
+// free.
 func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []Hole {
 	holes := []Hole{}
 	for _, f := range findings {
 		otherVersion := f.Rule == rule.VersionUnlocked && f.Version != v.Name
-		if f.Severity != immutability.SeverityWarning || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
+		certain := f.Severity == immutability.SeverityWarning || isMeant(f)
+		if !certain || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
 			continue
 		}
 		at := f.Path
@@ -217,6 +219,11 @@ func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding)
 	}
 	slices.SortStableFunc(holes, func(a, b Hole) int { return strings.Compare(a.Short, b.Short) })
 	return holes
+}
+
+// isMeant reports whether f is a note about a removal that the author of a rule seems to allow.
+func isMeant(f crd.Finding) bool {
+	return f.Severity == immutability.SeverityNote && (f.Rule == rule.CELOptionalParent || f.Rule == rule.CELUnsetThenSet)
 }
 
 // shortly names a way through a hole at a path in a few words; lint explains it in full.
@@ -368,7 +375,9 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 // Holes returns the ways around the locks and rules of a CRD that objects have shown, each with its witness.
 func Holes(c *crd.CRD) []Finding {
 	findings := update{new: c}.audit(Options{Explain: true, memory: new(memory)}, usual()).findings
-	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Witness == nil || f.Severity == immutability.SeverityNote })
+	return slices.DeleteFunc(findings, func(f Finding) bool {
+		return f.Witness == nil || f.Severity == immutability.SeverityNote && !isMeant(f.Finding)
+	})
 }
 
 // opened returns the holes of a CRD that were none before: the old CRD refuses the direct way, and does not accept the way around.

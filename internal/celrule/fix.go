@@ -72,8 +72,7 @@ func (a *auditor) removable(g guard, l *schema.Location) bool {
 		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || a.alternative(at, at == g.at) == "") {
 			continue
 		}
-		shown := func(other *Guarded) bool { return other.Shown && other.by == g.by }
-		if w := a.detours[at]; w != nil && slices.ContainsFunc(w.Around, shown) {
+		if a.removalGetsAround(g, at) {
 			return true
 		}
 	}

@@ -263,8 +263,14 @@ func (w *Way) removal(shown []*Guarded) immutability.Finding {
 	if guarded {
 		f.Rule, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
 	}
+	rest, meant := w.auditor.unmeant(l, guardsOf(shown))
+	if len(rest) == 0 {
+		f.Severity = immutability.SeverityNote
+		f.Message = fmt.Sprintf("an update can %s and the next one can %s; this seems to be meant: %s", how, what, meant)
+		return f
+	}
 	var remedies []string
-	if f.Fix = w.auditor.companion(l, guardsOf(shown)); f.Fix != nil {
+	if f.Fix = w.auditor.companion(l, rest); f.Fix != nil {
 		add := fmt.Sprintf("add to %s the rule %s", displayPath(l.Parent()), f.Fix.AddRules[0]["rule"])
 		if meant := w.auditor.alternative(l, guarded); meant != "" {
 			add += fmt.Sprintf(", unless removing %s is meant: %s", l.Name, meant)
