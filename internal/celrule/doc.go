@@ -12,12 +12,11 @@
 // The package works on the schema of one version and does not read CRD documents. Its results are changes at schema paths,
 // JSON pointers from the root of the schema.
 //
-// The chapters in reading order. Rules and their verdicts:
+// The chapters in reading order. Rules and what they read:
 //
 //	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
-//	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
-//	understand  the verdict of a rule on an update of which some facts are unknown
-//	equality    where CEL's == on values of a schema is the equality of a lock; all and exists over keys and items
+//	term        the fields that a rule selects from self and oldSelf, and the constants that it compares them with
+//	equality    where CEL's == on values of a schema is the equality of a lock
 //
 // From rules to locks and back:
 //

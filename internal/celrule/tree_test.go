@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// TestReadTree: where no lock is allowed, where CEL does not pair old and new values, and which keys and sizes values have.
+// TestReadTree: where no lock is allowed, where CEL does not pair old and new values, and which keys values have.
 func TestReadTree(t *testing.T) {
 	tr := readTree(decodeSchema(t, []byte(`{"type": "object", "required": ["required"], "properties": {
 		"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
@@ -43,17 +43,12 @@ func TestReadTree(t *testing.T) {
 			t.Errorf("%s: not paired because %q, want %q", path, got, want)
 		}
 	}
-	for path, want := range map[string]struct {
-		kind         keyKind
-		sized, empty bool // has a size, and can have the size 0
-	}{
-		"spec.set": {setItems, true, true}, "spec.numbers": {noKeys, true, true}, "spec.atomic": {noKeys, true, false}, "spec.keyed": {listKeys, true, true},
-		"spec.half": {noKeys, true, true}, "spec.dates": {listKeys, true, true}, "spec.map": {mapKeys, true, true}, "spec.full": {mapKeys, true, false},
-		"spec.unknown": {noKeys, true, true}, "spec.word": {noKeys, true, false}, "maybe": {noKeys, true, true}, "spec": {noKeys, false, true}, "spec.number": {noKeys, false, true},
+	for path, want := range map[string]keyKind{
+		"spec.set": setItems, "spec.numbers": noKeys, "spec.atomic": noKeys, "spec.keyed": listKeys, "spec.half": noKeys, "spec.dates": listKeys,
+		"spec.map": mapKeys, "spec.full": mapKeys, "spec.unknown": noKeys, "spec.word": noKeys, "maybe": noKeys, "spec": noKeys, "spec.number": noKeys,
 	} {
-		l := at(path)
-		if keysOf(l) != want.kind || hasSize(l.Schema) != want.sized || emptyAllowed(l.Schema) != want.empty {
-			t.Errorf("%s: keys %d, sized %v, empty %v", path, keysOf(l), hasSize(l.Schema), emptyAllowed(l.Schema))
+		if got := keysOf(at(path)); got != want {
+			t.Errorf("%s: keys %d, want %d", path, got, want)
 		}
 	}
 	for path, want := range map[string]bool{"required": true, "defaulted": true, "maybe": false, "required-null": false, "spec": false, "spec.map[*]": true, "spec.keyed[*].k": true} {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Unconverted reports whether the API server turns an object of one version of a CRD into one of another version by a change
@@ -33,25 +32,6 @@ func Through(c *crd.CRD, v *crd.Version) []*crd.Version {
 		return nil
 	}
 	return []*crd.Version{stored}
-}
-
-// Lost returns a function that reports whether none of some fields is ever stored: the stored version lacks them, and no
-// webhook converts objects. Fields are named as in findings, such as "spec.nodes[*].zone".
-func Lost(c *crd.CRD) func(fields []string) bool {
-	stored, none := Version(c), func([]string) bool { return false }
-	if stored == nil || len(c.Versions) == 1 || !Unconverted(c) {
-		return none
-	}
-	kept := map[string]bool{}
-	for path, s := range schema.Nodes(stored.Schema) {
-		if preserves, _ := s.Extensions[schema.KeyPreserveUnknown].(bool); preserves {
-			return none
-		}
-		kept[schema.Readable(path)] = true
-	}
-	return func(fields []string) bool {
-		return len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool { return kept[field] })
-	}
 }
 
 // Served returns the versions of a CRD that are served, in its order.
