@@ -50,7 +50,7 @@ type screen struct{ file, title, text string }
 var (
 	folded = regexp.MustCompile(`(?s)<details>.*?</details>`)
 	word   = regexp.MustCompile(`[a-z0-9.-]+`)
-	small  = regexp.MustCompile(`^(a|an|for|is|of|on|than|the|to)$`)
+	small  = regexp.MustCompile(`^(a|an|for|invalid|is|of|on|than|the|to|value)$`)
 )
 
 func readScreens(t *testing.T) (pages []screen) {
@@ -73,15 +73,20 @@ func readScreens(t *testing.T) (pages []screen) {
 	return pages
 }
 
-// score counts the words of a search: three for one in the title, one for one on the screen, four for all of them as they are.
+// score counts the words of a search: three for one in the title, one for one on the screen, one for two that stand together
+// there, four for all of them as they are. Words that each error message has do not count.
 func (s screen) score(words string) (points int) {
 	words = strings.ToLower(words)
 	title, text := strings.ToLower(s.title), strings.ToLower(s.text)
-	for _, w := range word.FindAllString(words, -1) {
+	all := word.FindAllString(words, -1)
+	for i, w := range all {
+		if i > 0 && strings.Contains(text, all[i-1]+" "+w) {
+			points++
+		}
 		if small.MatchString(w) {
 			continue
 		}
-		if strings.Contains(title, w) {
+		if regexp.MustCompile(`\b` + regexp.QuoteMeta(w) + `s?\b`).MatchString(title) {
 			points += 3
 		}
 		if strings.Contains(text, w) {

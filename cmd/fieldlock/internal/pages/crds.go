@@ -57,21 +57,15 @@ func writeProject(b *strings.Builder, p *crdfacts.Project, kinds []*crdfacts.Kin
 
 // factFields names the fields with locks, and those of which only the CRD can tell.
 func factFields(k *crdfacts.Kind) (locked, open string) {
-	var fields [2]refused
+	var fields [2]fieldSet
 	for _, r := range k.Rows {
 		if r.Unknown {
-			fields[1].add(r.Path, nil)
+			fields[1].add(r.Path)
 		} else {
-			fields[0].add(r.Path, nil)
+			fields[0].add(r.Path)
 		}
 	}
-	names := func(r refused) string {
-		if len(r.paths) == 0 {
-			return ""
-		}
-		return r.summary()
-	}
-	return names(fields[0]), names(fields[1])
+	return fields[0].summary(), fields[1].summary()
 }
 
 // factsSection is the part of an operator's page about the CRD, "" if nothing is known of it.

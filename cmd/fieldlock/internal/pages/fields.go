@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -41,10 +42,29 @@ func pages() map[string]string {
 	}
 	for _, k := range custom {
 		if k.Nothing == "" {
-			all["fields/"+operatorFile(k, custom)] = operatorPage(k)
+			all["fields/"+operatorFile(k, custom)] = operatorPage(k, ownerOf(k, kinds, custom))
 		}
 	}
 	return all
+}
+
+// ownerOf names what distinguishes a kind from others of its name: its operator, or its API version where both have one; ""
+// if it is the only one.
+func ownerOf(k *operators.Kind, builtins []*builtin.Kind, custom []*operators.Kind) string {
+	owner := ""
+	if slices.ContainsFunc(builtins, func(other *builtin.Kind) bool { return other.Kind == k.Kind }) {
+		owner = k.Operator.Name
+	}
+	for _, other := range custom {
+		switch {
+		case other == k || other.Kind != k.Kind:
+		case other.Operator.Name == k.Operator.Name || other.Group == k.Group:
+			return k.APIVersion
+		default:
+			owner = k.Operator.Name
+		}
+	}
+	return owner
 }
 
 // findings is the catalogue of what lint reports.
@@ -95,7 +115,9 @@ func (c catalogue) kinds() []*builtin.Kind {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *builtin.Kind) int { return cmp.Compare(a.Kind, b.Kind) })
+	slices.SortStableFunc(all, func(a, b *builtin.Kind) int {
+		return cmp.Compare(strings.ToLower(a.Kind), strings.ToLower(b.Kind))
+	})
 	return all
 }
 
@@ -115,81 +137,101 @@ func (c catalogue) index(custom []*operators.Kind) string {
 	fmt.Fprintf(&b, `# Which fields are immutable?
 
 Each kind has a page: what you may change, what an API server or operator refuses to change, with the error messages, and what to do
-about it. `+"`fieldlock locks KIND`"+` prints the same for one kind, and `+"`fieldlock check`"+` finds the changes in your manifests.
+about it. *Immutable* fields cannot change; *restricted* ones cannot change under conditions that the page names, or only in some ways.
+`+"`fieldlock locks KIND`"+` prints the same for one kind, and `+"`fieldlock check`"+` finds the changes in your manifests.
 
 ## Kubernetes
 
 Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields besides name and namespace.
 
-| kind | immutable |
-|---|---|
+| kind | immutable | restricted |
+|---|---|---|
 `, minors[0], minors[len(minors)-1])
 	all := c.kinds()
 	for _, k := range all {
-		fmt.Fprintf(&b, "| [%s](fields/%s) | %s |\n", k.Kind, fieldsFile(k, all), builtinFields(k).summary())
+		immutable, restricted := sortFields(k.Kind, k.Rows())
+		some := restricted.summary()
+		if len(immutable)+len(restricted) == 0 {
+			some = "see its page"
+		}
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, fieldsFile(k, all), immutable.summary(), some)
 	}
-	b.WriteString("\n## Custom resources whose operators are known\n\n| kind | operator | immutable |\n|---|---|---|\n")
+	b.WriteString("\n## Custom resources whose operators are known\n\n| kind | operator | immutable | restricted |\n|---|---|---|---|\n")
 	for _, k := range custom {
 		if k.Nothing == "" {
-			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, custom), k.Operator.Name, operatorFields(k).summary())
+			immutable, restricted := sortFields(k.Kind, k.Rows())
+			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s | %s |\n",
+				k.Kind, operatorFile(k, custom), k.Operator.Name, immutable.summary(), restricted.summary())
 		}
 	}
 	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing, and\n[CRDs that are known](known-crds.md) the fields that rules of CRDs lock.\n")
 	return b.String()
 }
 
-// refused are the fields that some row refuses to change, each once, in the order of the rows.
-type refused struct {
-	paths  []string
-	partly []string // those of which some row excepts parts
-}
+// fieldSet are fields, each once, in the order of the rows.
+type fieldSet []string
 
-func (r *refused) add(path string, except []string) {
-	if !slices.Contains(r.paths, path) {
-		r.paths = append(r.paths, path)
-	}
-	if len(except) > 0 {
-		r.partly = append(r.partly, path)
+func (f *fieldSet) add(path string) {
+	if !slices.Contains(*f, path) {
+		*f = append(*f, path)
 	}
 }
 
 // outermost returns the fields that are not below another one.
-func (r refused) outermost() []string {
-	return slices.DeleteFunc(slices.Clone(r.paths), func(path string) bool {
-		return slices.ContainsFunc(r.paths, func(other string) bool {
-			return strings.HasPrefix(path, other+".") || strings.HasPrefix(path, other+"[")
-		})
+func (f fieldSet) outermost() []string {
+	return slices.DeleteFunc(slices.Clone(f), func(path string) bool {
+		return slices.ContainsFunc(f, func(other string) bool { return isBelow(path, other) })
 	})
 }
 
 // summary names the first fields.
-func (r refused) summary() string {
+func (f fieldSet) summary() string {
 	const shown = 4
 	var names []string
-	for _, path := range r.outermost() {
-		name := "`" + path + "`"
-		if slices.Contains(r.partly, path) {
-			name += " in part"
-		}
-		names = append(names, name)
+	for _, path := range f.outermost() {
+		names = append(names, "`"+path+"`")
 	}
-	switch {
-	case len(names) == 0:
-		return "see its page"
-	case len(names) > shown:
+	if len(names) > shown {
 		names = append(names[:shown], fmt.Sprintf("%d more", len(names)-shown))
 	}
 	return strings.Join(names, ", ")
 }
 
-// builtinFields returns the fields that some row of k refuses to change.
-func builtinFields(k *builtin.Kind) (r refused) {
-	for _, row := range k.Rows() {
-		if row.Unknown+row.Note == "" {
-			r.add(row.Path, row.Except)
+// isBelow reports whether path is a part of the field at above.
+func isBelow(path, above string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && rest != "" && strings.ContainsAny(rest[:1], ".[{")
+}
+
+// isImmutable reports whether a row refuses to change the value of its field whatever else the object contains.
+//
+//	{field: spec.selector, lock: immutable}                   immutable
+//	{field: spec.volumeName, update: [NoUnset, NoModify]}     immutable: once it has a value, it keeps it
+//	{field: data, lock: immutable, when: oldSelf.immutable}   restricted
+func isImmutable(kind string, r *builtin.Row) bool {
+	conditional := r.Rule+r.Means+r.When+r.Until != "" || len(r.Except)+len(r.Allow) > 0 || exceptions[kind+" "+r.Path] != ""
+	locked := slices.Contains(r.Locks, immutability.LockImmutable) || slices.Contains(r.Locks, immutability.LockNoModify)
+	return locked && !conditional && isRefused(r)
+}
+
+// isRefused reports whether somebody answers a change that the row forbids with an error.
+func isRefused(r *builtin.Row) bool {
+	return r.Unknown+r.Note == "" && r.Effect == builtin.EffectRefused
+}
+
+// sortFields returns the fields that are immutable, and those that can change under some conditions only.
+func sortFields(kind string, rows []builtin.Row) (immutable, restricted fieldSet) {
+	for _, row := range rows {
+		if isImmutable(kind, &row) {
+			immutable.add(row.Path)
 		}
 	}
-	return r
+	for _, row := range rows {
+		if isRefused(&row) && !slices.Contains(immutable, row.Path) {
+			restricted.add(row.Path)
+		}
+	}
+	return immutable, restricted
 }
 
 // merged is a row as all minors have it, with those that do and what each of them says.
@@ -265,6 +307,11 @@ func (c catalogue) page(k *builtin.Kind) string {
 	for _, r := range rows {
 		p.add(r, &d, minors)
 	}
+	for _, field := range slices.Sorted(maps.Keys(ignoredFields)) {
+		if path, ok := strings.CutPrefix(field, k.Kind+" "); ok {
+			p.accepted.add(path, ignoredFields[field])
+		}
+	}
 	object := map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
 	replacement := k.Replacement(object, nil, builtin.Verdict{})
 	if len(p.rows) > 0 {
@@ -272,6 +319,9 @@ func (c catalogue) page(k *builtin.Kind) string {
 	}
 	return p.write(&d)
 }
+
+// withoutEffect begins the notes of changes that do nothing.
+const withoutEffect = "accepted without effect: "
 
 // add writes what one row says to its parts of the page.
 func (p *kindPage) add(r *merged, d *details, minors []string) {
@@ -284,14 +334,14 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		p.undecided.add(r.Path, r.Unknown)
 		return
 	case r.Note != "":
-		if note, ok := strings.CutPrefix(r.Note, "accepted without effect: "); ok {
+		if note, ok := strings.CutPrefix(r.Note, withoutEffect); ok {
 			p.accepted.add(r.Path, note)
 		} else {
 			p.applier.add(r.Path, r.Note)
 		}
 		return
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Row, r.Except), where, partly(&r.Row, r.Except)})
+	p.addRow(&r.Row, r.Except, where, slices.Contains(r.minors, minors[len(minors)-1]), d)
 	for _, minor := range r.minors {
 		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
 	}
@@ -319,8 +369,8 @@ func nullPatch(kind, path string) string {
 	return "kubectl patch " + strings.ToLower(kind) + "/NAME --type merge -p '" + string(data) + "'"
 }
 
-// fieldsOf returns the fields of k and of its spec that no row concerns, and those that rows restrict in part.
-func fieldsOf(k *builtin.Kind, rows []*merged) (free, some []string) {
+// fieldsOf returns the fields of k and of its spec that no row concerns, and those that rows restrict.
+func fieldsOf(k *builtin.Kind, rows []*merged) (may, some []string) {
 	gv, err := schema.ParseGroupVersion(k.APIVersion)
 	if err != nil {
 		return nil, nil
@@ -330,36 +380,53 @@ func fieldsOf(k *builtin.Kind, rows []*merged) (free, some []string) {
 		return nil, nil // a kind that k8s.io/api does not have
 	}
 	for _, path := range paths(t) {
-		switch restricted(path, rows) {
-		case "":
-			free = append(free, path)
-		case "some":
+		switch freedomOf(k.Kind, path, rows) {
+		case free:
+			may = append(may, path)
+		case restricted:
 			some = append(some, path)
 		}
 	}
-	return append(free, "metadata.labels", "metadata.annotations"), some
+	return append(may, "metadata.labels", "metadata.annotations"), some
 }
 
-// restricted says how much of a field rows refuse to change: "" nothing, "some" or "all".
-func restricted(path string, rows []*merged) string {
-	how := ""
+// freedom is what may happen to a field after the object was created.
+type freedom int
+
+const (
+	free       freedom = iota // it may change
+	ignored                   // a change is accepted without effect
+	restricted                // some changes are refused, or only the cluster can decide
+	immutable                 // each change is refused
+)
+
+// freedomOf returns how far rows let a field change.
+func freedomOf(kind, path string, rows []*merged) freedom {
+	if ignoredFields[kind+" "+path] != "" {
+		return ignored
+	}
+	path = cmp.Or(judgedWith[kind+" "+path], path)
+	how := free
 	for _, r := range rows {
-		at := strings.ReplaceAll(r.Path, "[*]", "")
-		below := func(p string) bool { return strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") }
-		switch {
-		case r.Unknown+r.Note != "" && at != path && !below(at), slices.Contains(r.Except, path):
-		case at == path && r.Locks[0] == immutability.LockImmutable && r.When+r.Unknown+r.Note == "" && len(r.Except) == 0:
-			return "all"
-		case strings.HasPrefix(path, at+"."):
-			if r.Locks[0] == immutability.LockImmutable && r.Unknown+r.Note == "" && !slices.ContainsFunc(r.Except, below) {
-				return "all"
-			}
-			how = "some"
-		case at == path || below(at):
-			how = "some"
-		}
+		how = max(how, freedomBy(kind, path, &r.Row))
 	}
 	return how
+}
+
+// freedomBy returns how far one row lets a field change.
+func freedomBy(kind, path string, r *builtin.Row) freedom {
+	excepted := slices.ContainsFunc(r.Except, func(e string) bool { return e == path || isBelow(path, e) })
+	holds := r.Path == path || isBelow(path, r.Path) // the row holds for the whole field
+	inPart := isBelow(r.Path, path) || slices.ContainsFunc(r.Except, func(e string) bool { return isBelow(e, path) })
+	switch {
+	case excepted, !holds && !inPart:
+		return free
+	case strings.HasPrefix(r.Note, withoutEffect) && r.Rule+r.When+r.Means == "":
+		return ignored
+	case holds && !inPart && isImmutable(kind, r):
+		return immutable
+	}
+	return restricted
 }
 
 // paths lists the fields of an object's Go type, in its order: those of spec, and all others but metadata and status.
@@ -385,10 +452,16 @@ func members(t reflect.Type) iter.Seq2[string, reflect.Type] {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" && f.Anonymous {
-				members(f.Type)(yield)
-			} else if !yield(name, f.Type) {
-				return
+			if name != "" || !f.Anonymous {
+				if !yield(name, f.Type) {
+					return
+				}
+				continue
+			}
+			for name, below := range members(f.Type) {
+				if !yield(name, below) {
+					return
+				}
 			}
 		}
 	}

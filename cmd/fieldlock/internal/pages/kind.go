@@ -15,6 +15,7 @@ import (
 type kindPage struct {
 	kind       string
 	short      string    // its short names, "" for most kinds
+	of         string    // what distinguishes it from kinds of the same name
 	about      string    // its API version and who refuses, as Markdown
 	free, some []string  // fields that may change, and that may change with restrictions; nil: not known
 	rows       []row     // what is refused
@@ -30,10 +31,10 @@ type kindPage struct {
 	notes      string    // Markdown at the end
 }
 
-// row is one lock: the field, what it refuses in words, where it holds, "" everywhere, and whether it accepts some changes.
+// row is one lock: the field, what it refuses in words, and where it holds, "" everywhere.
 type row struct {
 	path, refuses, where string
-	partly               bool
+	immutable            bool // each change is refused; otherwise some are
 }
 
 // refusal is a sentence of the server or operator, and the versions of Kubernetes that say it; nil for an operator.
@@ -72,9 +73,13 @@ func (p *kindPage) write(d *details) string {
 	if p.short != "" {
 		kind += " (" + p.short + ")"
 	}
+	if p.of != "" {
+		kind += " of " + p.of
+	}
 	fmt.Fprintf(&b, "# Which fields of %s are immutable?%s\n\n%s\n", kind, p.named(), p.about)
 	if p.cost != "" {
-		fmt.Fprintf(&b, "\nTo change one anyway, [replace the %s](#how-to-change-it-anyway) (cost: %s).", p.kind, p.cost)
+		fmt.Fprintf(&b, "\nTo %s, [replace the %s](#how-to-%s) (cost: %s).",
+			p.replaces(), p.kind, strings.ReplaceAll(p.replaces(), " ", "-"), p.cost)
 		if p.guide != "" {
 			fmt.Fprintf(&b, " Step by step: %s.", p.guide)
 		}
@@ -100,13 +105,21 @@ func (p *kindPage) write(d *details) string {
 	return b.String()
 }
 
-// named names the first fields in the title, for those who search for one.
+// replaces says what a replacement is for.
+func (p *kindPage) replaces() string {
+	if slices.ContainsFunc(p.rows, func(r row) bool { return r.immutable }) {
+		return "change an immutable field anyway"
+	}
+	return "make a refused change anyway"
+}
+
+// named names the first immutable fields in the title, for those who search for one.
 func (p *kindPage) named() string {
 	const most = 3
-	var locked refused
+	var locked fieldSet
 	for _, r := range p.rows {
-		if !strings.Contains(r.path, "[") { // part of a list or map
-			locked.add(r.path, nil)
+		if r.immutable && !strings.ContainsAny(r.path, "[{") { // not part of a list or map
+			locked.add(r.path)
 		}
 	}
 	paths := locked.outermost()
@@ -120,33 +133,44 @@ func (p *kindPage) writeFields(b *strings.Builder, d *details) {
 	for _, part := range []struct {
 		intro string
 		paths []string
-	}{{"You may change", p.free}, {"You may change with the restrictions below", p.some}} {
+	}{{"You may change", p.free}, {"Restricted, as listed below", p.some}} {
 		if len(part.paths) > 0 {
 			fmt.Fprintf(b, "\n**%s:** %s.\n", part.intro, fields(part.paths))
 		}
 	}
-	if len(p.rows) == 0 {
+	p.writeRows(b, "Immutable", true)
+	p.writeRows(b, "Restricted", false)
+	d.write(b)
+}
+
+// addRow adds a row of a table; except are the fields below its own that may change. It is current if the newest version has it.
+func (p *kindPage) addRow(r *builtin.Row, except []string, where string, current bool, d *details) {
+	p.rows = append(p.rows, row{r.Path, d.refuses(p.kind, *r, except), where, current && isImmutable(p.kind, r)})
+}
+
+// writeRows writes the table of the immutable fields, with all their rows, or of the restricted ones.
+func (p *kindPage) writeRows(b *strings.Builder, title string, immutable bool) {
+	rows := slices.DeleteFunc(slices.Clone(p.rows), func(r row) bool {
+		isImmutable := slices.ContainsFunc(p.rows, func(other row) bool { return other.path == r.path && other.immutable })
+		return isImmutable != immutable
+	})
+	if len(rows) == 0 {
 		return
 	}
-	intro := "You may not change"
-	if slices.ContainsFunc(p.rows, func(r row) bool { return r.partly }) {
-		intro += ", or only within limits"
-	}
-	fmt.Fprintf(b, "\n**%s:**\n\n", intro)
-	where := slices.ContainsFunc(p.rows, func(r row) bool { return r.where != "" })
+	fmt.Fprintf(b, "\n**%s:**\n\n", title)
+	where := slices.ContainsFunc(rows, func(r row) bool { return r.where != "" })
 	if where {
 		b.WriteString("| field | after creation | where |\n|---|---|---|\n")
 	} else {
 		b.WriteString("| field | after creation |\n|---|---|\n")
 	}
-	for _, r := range p.rows {
+	for _, r := range rows {
 		fmt.Fprintf(b, "| `%s` | %s |", r.path, r.refuses)
 		if where {
 			fmt.Fprintf(b, " %s |", cmp.Or(r.where, "everywhere"))
 		}
 		b.WriteString("\n")
 	}
-	d.write(b)
 }
 
 // addRefusal adds what is said in one version, once.
@@ -192,7 +216,7 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	if p.cost == "" {
 		return
 	}
-	b.WriteString("\n## How to change it anyway\n")
+	fmt.Fprintf(b, "\n## How to %s\n", p.replaces())
 	replace := "Replace the object."
 	if len(p.edits) > 0 {
 		replace = "Otherwise, replace the object."
@@ -233,35 +257,19 @@ func wayOut(how string) string {
 // details are the long parts of a kind's table, which names them by number: rules and conditions in CEL, and lists of fields.
 type details struct {
 	rules, lists []string
-	hasCEL       bool
 }
 
-// refuses says in words what the lock of a row refuses; of a rule, with the server's words if they are short.
-func (d *details) refuses(row builtin.Row, except []string) string {
-	var names []string
-	for _, lock := range row.Locks {
-		names = append(names, string(lock))
+// refuses says in words what the lock of a row refuses. A rule without a sentence of ours has the words of whoever refuses, if
+// they are short, and its number.
+func (d *details) refuses(kind string, row builtin.Row, except []string) string {
+	text := d.lock(row)
+	if words, ok := conditionWords(row.When); ok {
+		text += " " + words
+	} else if row.When != "" {
+		text += " under " + d.numbered("condition", row.When)
 	}
-	lock := strings.Join(names, ",")
-	text, ok := lockWords[lock]
-	const long = 100
-	switch {
-	case lock != "rule" && !ok:
-		text = strings.ReplaceAll(lock, ",", ", ")
-	case lock == "rule" && row.Rule == "":
-		text = cell(row.Means)
-	case lock == "rule" && row.Message != "" && len(row.Message) < long:
-		message := strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")
-		text = fmt.Sprintf("*%s* (%s)", cell(message), d.numbered("rule", row.Rule))
-	case lock == "rule":
-		text = "must satisfy " + d.cel("rule", row.Rule)
-	}
-	if row.When != "" {
-		condition := d.cel("condition", row.When)
-		if !strings.HasPrefix(condition, "`") {
-			condition += " holds"
-		}
-		text += " if " + condition
+	if exception := exceptions[kind+" "+row.Path]; exception != "" {
+		text += ", " + exception
 	}
 	const short = 4
 	switch {
@@ -273,20 +281,38 @@ func (d *details) refuses(row builtin.Row, except []string) string {
 	return text
 }
 
-// cel returns a short CEL expression as code, and names a long one by its number.
-func (d *details) cel(what, expression string) string {
-	const short = 60
-	if expression = strings.Join(strings.Fields(expression), " "); len(expression) > short {
-		return d.numbered(what, expression)
+// lock says what a row refuses where it applies.
+func (d *details) lock(row builtin.Row) string {
+	var names []string
+	for _, lock := range row.Locks {
+		names = append(names, string(lock))
 	}
-	d.hasCEL = true
-	return "`" + strings.ReplaceAll(expression, "|", `\|`) + "`"
+	lock := strings.Join(names, ",")
+	const long = 100
+	if text, ok := ruleWords[oneLine(row.Rule)]; ok {
+		return text
+	}
+	if text, ok := lockWords[lock]; ok {
+		return text
+	}
+	switch {
+	case lock != "rule":
+		return strings.ReplaceAll(lock, ",", ", ")
+	case row.Rule == "":
+		return cell(row.Means)
+	case row.Message != "" && len(row.Message) < long:
+		message := strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")
+		return fmt.Sprintf("*%s* (%s)", cell(message), d.numbered("rule", row.Rule))
+	}
+	return "must satisfy " + d.numbered("rule", row.Rule)
 }
 
 func (d *details) numbered(what, expression string) string {
-	d.hasCEL = true
-	return fmt.Sprintf("%s %d", what, number(&d.rules, "`"+strings.Join(strings.Fields(expression), " ")+"`"))
+	return fmt.Sprintf("%s %d", what, number(&d.rules, "`"+oneLine(expression)+"`"))
 }
+
+// oneLine returns an expression without line breaks.
+func oneLine(expression string) string { return strings.Join(strings.Fields(expression), " ") }
 
 // number returns the number of text in list, beginning with 1, and adds it if needed.
 func number(list *[]string, text string) int {
@@ -299,7 +325,7 @@ func number(list *[]string, text string) int {
 
 // write writes rules and lists by their numbers.
 func (d *details) write(b *strings.Builder) {
-	if d.hasCEL {
+	if len(d.rules) > 0 {
 		b.WriteString("\nRules and conditions are CEL expressions: `self` is the new object and `oldSelf` the old one.\n")
 	}
 	for _, part := range []struct {
@@ -315,22 +341,6 @@ func (d *details) write(b *strings.Builder) {
 		}
 		b.WriteString("\n</details>\n")
 	}
-}
-
-// partly tells whether a row accepts some changes of its field.
-func partly(r *builtin.Row, except []string) bool {
-	return r.Rule+r.Means != "" || r.When != "" || len(except) > 0
-}
-
-// lockWords says what each lock of a kind means.
-var lockWords = map[string]string{
-	"immutable":        "cannot be set, changed or removed",
-	"NoModify":         "cannot be changed once set",
-	"NoSet":            "cannot be set later",
-	"NoUnset":          "cannot be removed",
-	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
-	"addition-only":    "keys can be added but not removed",
-	"deletion-only":    "keys can be removed but not added",
 }
 
 // cell makes text fit into a cell of a table.
@@ -358,7 +368,8 @@ func customKinds() []*operators.Kind {
 	}
 	kinds := catalogue.All()
 	slices.SortStableFunc(kinds, func(a, b *operators.Kind) int {
-		return cmp.Or(strings.Compare(a.Operator.Name, b.Operator.Name), strings.Compare(a.Kind, b.Kind))
+		byOperator := strings.Compare(strings.ToLower(a.Operator.Name), strings.ToLower(b.Operator.Name))
+		return cmp.Or(byOperator, strings.Compare(strings.ToLower(a.Kind), strings.ToLower(b.Kind)))
 	})
 	return kinds
 }
@@ -370,16 +381,6 @@ func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 		name += k.Versions[0] + "."
 	}
 	return name + k.Group + ".md"
-}
-
-// operatorFields returns the fields that k's operator refuses to change.
-func operatorFields(k *operators.Kind) (r refused) {
-	for _, row := range k.Rows() {
-		if row.Effect == builtin.EffectRefused {
-			r.add(row.Path, append(row.Except[:len(row.Except):len(row.Except)], row.Allow...))
-		}
-	}
-	return r
 }
 
 // operatorsPage is the page of what operators refuse, by operator.
@@ -407,13 +408,15 @@ A CRD in the repository or in ` + "`--schema`" + ` is used instead, whatever its
 	for _, k := range kinds {
 		if k.Operator.Name != last {
 			last = k.Operator.Name
-			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | refused | evidence |\n|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
+			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | immutable | restricted | evidence |\n|---|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
 		}
 		if k.Nothing != "" {
-			fmt.Fprintf(&b, "| %s | nothing: %s | read |\n", k.Kind, cell(k.Nothing))
+			fmt.Fprintf(&b, "| %s | nothing: %s | | read |\n", k.Kind, cell(k.Nothing))
 			continue
 		}
-		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, kinds), operatorFields(k).summary(), known(k.Rows()...))
+		immutable, restricted := sortFields(k.Kind, k.Rows())
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s | %s |\n",
+			k.Kind, operatorFile(k, kinds), immutable.summary(), restricted.summary(), known(k.Rows()...))
 	}
 	return b.String()
 }
@@ -435,9 +438,9 @@ func known(rows ...builtin.Row) string {
 	return "asked in part"
 }
 
-// operatorPage is the page of one kind.
-func operatorPage(k *operators.Kind) string {
-	p := &kindPage{kind: k.Kind}
+// operatorPage is the page of one kind; owner distinguishes it from others of its name.
+func operatorPage(k *operators.Kind, owner string) string {
+	p := &kindPage{kind: k.Kind, of: owner}
 	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion, k.Operator.Name, k.Plural, k.Group)
 	var d details
 	for _, r := range k.Rows() {
@@ -466,7 +469,7 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 		where = k.Operator.Name + " " + versions
 	}
 	except := slices.Concat(r.Except, r.Allow)
-	p.rows = append(p.rows, row{r.Path, d.refuses(*r, except), where, partly(r, except)})
+	p.addRow(r, except, where, true, d)
 	if r.Message != "" {
 		p.addRefusal(r.Message)
 	}
