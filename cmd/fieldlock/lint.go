@@ -44,8 +44,9 @@ and no existing object becomes invalid. lint prints the updates that will be ref
 the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
 intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
 reported. A removal that the author of a rule seems to allow is a note without a fix: the rule asks whether the new object has
-the field, or its message or the field's description says that the field may be removed. --fix adds no locks: the author
-decides what is locked.
+the field, or its message or the field's description says that the field may be removed. A rule that would keep a boolean or
+number that may be zero is only described: Go clients that have the field with omitempty and without a pointer leave out zero.
+--fix adds no locks: the author decides what is locked.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above

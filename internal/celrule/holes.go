@@ -275,6 +275,9 @@ func (w *Way) removal(shown []*Guarded) immutability.Finding {
 		if meant := w.auditor.alternative(l, guarded); meant != "" {
 			add += fmt.Sprintf(", unless removing %s is meant: %s", l.Name, meant)
 			f.Fix.Safe, canRequire = false, false
+		} else if zero := keptZero(l, rest); zero != "" {
+			add += fmt.Sprintf(", unless Go clients have %s with omitempty and without a pointer: they leave out %s", l.Name, zero)
+			f.Fix.Safe = false
 		}
 		remedies = append(remedies, add)
 	}

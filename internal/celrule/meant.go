@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -105,3 +106,44 @@ var (
 		`|\b(remove|unset|clear)\b.*\b(re-?add|add it (back|again)|set it again)\b` +
 		`|\bimmutable (while|as long as) (it is )?(set|present)\b`)
 )
+
+// keptZero returns the zero value of Go if the companion of l refuses to remove l while it has that value; "" if it does not.
+// A Go client that has l with omitempty and without a pointer removes it in each update, the operator's own controller first.
+// The rule oldSelf == 0 || self == oldSelf makes no such companion. A string is removed so only if an enum lists "": in use,
+// a string that may be empty hardly ever is.
+func keptZero(l *schema.Location, around []guard) string {
+	zero := zeroOf(l.Schema)
+	if zero == "" {
+		return ""
+	}
+	k := keeper{top: l, fields: map[*schema.Location][]string{}, above: map[*schema.Location]bool{}}
+	for _, g := range around {
+		k.add(g)
+	}
+	removable, keeps := k.fields[l]
+	isZero := func(condition string) bool {
+		return slices.Contains([]string{"(oldSelf == " + zero + ")", "(oldSelf == " + zero + ".0)", "!oldSelf"}, condition)
+	}
+	if !keeps || slices.ContainsFunc(removable, isZero) {
+		return ""
+	}
+	return zero
+}
+
+// zeroOf returns Go's zero value of a scalar in CEL, "" if s refuses it.
+func zeroOf(s *spec.Schema) string {
+	listed := func(isZero func(v any) bool) bool { return len(s.Enum) == 0 || slices.ContainsFunc(s.Enum, isZero) }
+	switch {
+	case s.Type.Contains("boolean") && listed(func(v any) bool { return v == false }):
+		return "false"
+	case s.Type.Contains("integer") || s.Type.Contains("number"):
+		tooHigh := s.Minimum != nil && (*s.Minimum > 0 || *s.Minimum == 0 && s.ExclusiveMinimum)
+		tooLow := s.Maximum != nil && (*s.Maximum < 0 || *s.Maximum == 0 && s.ExclusiveMaximum)
+		if !tooHigh && !tooLow && listed(func(v any) bool { return fmt.Sprint(v) == "0" }) {
+			return "0"
+		}
+	case s.Type.Contains("string") && slices.Contains(s.Enum, any("")):
+		return `""`
+	}
+	return ""
+}
