@@ -48,8 +48,8 @@ func pages() map[string]string {
 	return all
 }
 
-// ownerOf names what distinguishes a kind from others of its name: its operator, or its API version where both have one; ""
-// if it is the only one.
+// ownerOf names what distinguishes a kind from others of its name: its operator, or its API version where both have
+// one; "" if it is the only one.
 func ownerOf(k *operators.Kind, builtins []*builtin.Kind, custom []*operators.Kind) string {
 	owner := ""
 	if slices.ContainsFunc(builtins, func(other *builtin.Kind) bool { return other.Kind == k.Kind }) {

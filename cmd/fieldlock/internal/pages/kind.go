@@ -143,7 +143,8 @@ func (p *kindPage) writeFields(b *strings.Builder, d *details) {
 	d.write(b)
 }
 
-// addRow adds a row of a table; except are the fields below its own that may change. It is current if the newest version has it.
+// addRow adds a row of a table; except are the fields below its own that may change. It is current if the newest
+// version has it.
 func (p *kindPage) addRow(r *builtin.Row, except []string, where string, current bool, d *details) {
 	p.rows = append(p.rows, row{r.Path, d.refuses(p.kind, *r, except), where, current && isImmutable(p.kind, r)})
 }
@@ -259,8 +260,8 @@ type details struct {
 	rules, lists []string
 }
 
-// refuses says in words what the lock of a row refuses. A rule without a sentence of ours has the words of whoever refuses, if
-// they are short, and its number.
+// refuses says in words what the lock of a row refuses. A rule without a sentence of ours has the words of whoever refuses,
+// if they are short, and its number.
 func (d *details) refuses(kind string, row builtin.Row, except []string) string {
 	text := d.lock(row)
 	if words, ok := conditionWords(row.When); ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
-// TestPagesAreTrue asks the checker about each field of the lists of built-in kinds. In each ordinary object, the field alone
-// changes to each value that is known for it:
+// TestPagesAreTrue asks the checker about each field of the lists of built-in kinds. In each ordinary object, the field
+// alone changes to each value that is known for it:
 //
 //	immutable   each change from one value to another is refused
 //	restricted  some change of the field or of a part of it is not simply accepted
@@ -96,7 +96,8 @@ func casesOf(k *builtin.Kind, all []kindcase.Case) (cases []kindcase.Case) {
 	return cases
 }
 
-// about changes a field in each ordinary object, from each of its values to each other one. nil is an object without the field.
+// about changes a field in each ordinary object, from each of its values to each other one. nil is an object
+// without the field.
 func (q question) about(path string) (found answers) {
 	steps := fieldpath.Parse(path)
 	values := append(q.values(steps), nil)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// This chapter says in words what the data says in CEL. The rules and conditions of built-in kinds all have a sentence, and a test
-// fails without one; those of operators are numbered on the page instead:
+// This chapter says in words what the data says in CEL. The rules and conditions of built-in kinds all have a sentence, and a
+// test fails without one; those of operators are numbered on the page instead:
 //
 //	{field: data, lock: immutable, when: oldSelf.immutable}
 //	data | cannot be set, changed or removed if `immutable` is true
@@ -111,8 +111,8 @@ var exceptions = map[string]string{
 		"it may be replaced with `spec.storageClassName`",
 }
 
-// judgedWith names the field whose rows judge another one too, by kind and field: the server copies its value there, or a rule
-// reads both. The row on egress rules without effect names spec.policyTypes, which may change.
+// judgedWith names the field whose rows judge another one too, by kind and field: the server copies its value there, or a
+// rule reads both. The row on egress rules without effect names spec.policyTypes, which may change.
 var judgedWith = map[string]string{
 	"Job spec.parallelism":                "spec.completions",
 	"NetworkPolicy spec.egress":           "spec.policyTypes",
