@@ -106,10 +106,11 @@ type side struct {
 	tree  Tree
 	units []*Unit
 	byKey map[string]*Unit
-	// input are the files that some unit reads, and those that belong to a unit although this one does not read them: they are
+	// input are the files that some unit surely reads, and those that belong to a unit although this one does not read them: they are
 	// not objects as they are written.
 	input     map[string]bool
-	elsewhere []*Unit // whose files are not in the tree
+	doubts    map[string][]*Unit // the units that read a file with rules, if they can be rendered
+	elsewhere []*Unit            // whose files are not in the tree
 	excluded  []*Unit
 	leftOut   []*Unit                 // those beyond maxUnits
 	found     map[string][]fileObject // what objects has found
@@ -118,7 +119,7 @@ type side struct {
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]fileObject{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{}, found: map[string][]fileObject{}}
 	if e.Plain {
 		return s, nil
 	}
@@ -184,32 +185,33 @@ func (s *side) close(u *Unit) {
 
 // claim notes the files that are input of units.
 func (s *side) claim() {
-	var charts []*Unit
+	owners := map[string][]*Unit{}
 	dirs := map[string]bool{}   // of units whose files are not known
-	failing := map[*Unit]bool{} // units whose rules count as they are written
+	mayFail := map[*Unit]bool{} // units whose rules may count as they are written
+	claim := func(u *Unit, name string) {
+		switch {
+		case !mayFail[u] || !s.hasRules(name):
+			s.input[name] = true
+		case u.Err == nil && !slices.Contains(s.doubts[name], u):
+			s.doubts[name] = append(s.doubts[name], u)
+		}
+	}
 	for _, u := range s.units {
-		failing[u] = s.fails(u)
+		mayFail[u] = s.mayFail(u)
 		for _, name := range u.Reads {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if failing[u] && s.hasRules(name) {
-				continue
-			}
 			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
-				s.input[name] = true
+				claim(u, name)
 			}
 		}
 		if u.owns != nil {
-			charts = append(charts, u)
+			owners[u.dir] = append(owners[u.dir], u)
 		}
 		if u.Err != nil && u.kind.find != nil {
 			dirs[u.dir] = true
 		}
-	}
-	owners := map[string][]*Unit{}
-	for _, u := range charts {
-		owners[u.dir] = append(owners[u.dir], u)
 	}
 	for _, name := range s.tree.Paths() {
 		if dirs[path.Dir(name)] && !s.hasRules(name) {
@@ -217,8 +219,8 @@ func (s *side) claim() {
 		}
 		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
 			for _, u := range owners[dir] {
-				if u.owns(name) && !(failing[u] && s.hasRules(name)) {
-					s.input[name] = true
+				if u.owns(name) {
+					claim(u, name)
 				}
 			}
 			if dir == "." {
@@ -228,21 +230,24 @@ func (s *side) claim() {
 	}
 }
 
+// isInput reports whether some unit reads a file, so that it is not objects as they are written. It renders the units that are in doubt.
+func (s *side) isInput(name string) bool {
+	return s.input[name] || slices.ContainsFunc(s.doubts[name], func(u *Unit) bool {
+		_, err := s.render(u)
+		return !isMissing(err)
+	})
+}
+
 // rules matches the text of a definition that judges objects: a CRD, or an admission policy.
 var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
 
-// fails reports whether a unit with rules of its own cannot be rendered. Of one that may lack something, only rendering tells.
-func (s *side) fails(u *Unit) bool {
-	if u.Err != nil {
+// mayFail reports whether a unit cannot be rendered, or lacks something: whether it can be rendered without that, only rendering tells.
+func (s *side) mayFail(u *Unit) bool {
+	if u.Err != nil || u.lacking.First != nil {
 		return true
 	}
 	data, err := u.in(s.tree).ReadFile(path.Join(u.dir, "Chart.yaml"))
-	depends := err == nil && bytes.Contains(data, []byte("dependencies:"))
-	if !depends && u.lacking.First == nil || !slices.ContainsFunc(u.Reads, s.hasRules) {
-		return false
-	}
-	_, err = s.render(u)
-	return isMissing(err)
+	return err == nil && bytes.Contains(data, []byte("dependencies:"))
 }
 
 // hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no unit that reads

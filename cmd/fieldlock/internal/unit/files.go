@@ -70,11 +70,11 @@ func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, sta
 	read := map[string]bool{}
 	for _, f := range in.Files {
 		switch {
-		case (s.Exclude == nil || !s.Exclude(f.Path)) && (s.input[f.Path] || !s.isExpected(in, f.Path)):
+		case (s.Exclude == nil || !s.Exclude(f.Path)) && (!s.isExpected(in, f.Path) || s.isInput(f.Path)):
 			taken.Files = append(taken.Files, f)
 			read[f.Path] = true
 			continue
-		case s.input[f.Path]: // a unit that is not left out reads it
+		case s.isInput(f.Path): // a unit that is not left out reads it
 		case f.Err != nil:
 			states[f.Path] = mistakeIn(&f)
 		default:
@@ -84,7 +84,7 @@ func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, sta
 	}
 	for _, u := range s.excluded {
 		for _, name := range u.Reads {
-			if _, known := states[name]; !known && !read[name] && !s.input[name] && in.names(name) {
+			if _, known := states[name]; !known && !read[name] && in.names(name) && !s.isInput(name) {
 				states[name] = state(s.tree, name)
 			}
 		}
@@ -94,9 +94,19 @@ func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, sta
 
 // pairFiles reads the files that are objects as they are written and that differ.
 func (c *comparison) pairFiles() {
+	now := map[string]*manifest.File{}
+	for i := range c.newSide.Files {
+		f := &c.newSide.Files[i]
+		now[f.Path] = f
+	}
 	olds := map[string]*manifest.File{}
 	for i := range c.oldSide.Files {
-		if f := &c.oldSide.Files[i]; !c.olds.input[f.Path] {
+		f := &c.oldSide.Files[i]
+		n := now[f.Path]
+		if n != nil && c.sameDoubts(f.Path) && c.alike(n, f) {
+			c.unchanged = append(c.unchanged, filePair{new: *n, old: *f}) // unless a unit reads it, if it is needed at all
+			delete(now, f.Path)
+		} else if !c.olds.isInput(f.Path) {
 			olds[f.Path] = f
 		}
 	}
@@ -105,7 +115,7 @@ func (c *comparison) pairFiles() {
 	for i := range c.newSide.Files {
 		f := &c.newSide.Files[i]
 		old := olds[f.Path]
-		if old == nil && c.news.input[f.Path] {
+		if now[f.Path] == nil || old == nil && c.news.isInput(f.Path) {
 			continue
 		}
 		both[f.Path] = old != nil
@@ -132,6 +142,16 @@ func (c *comparison) pairFiles() {
 	c.out.New, c.out.Old = append(c.out.New, news...), append(c.out.Old, gone...)
 }
 
+// sameDoubts reports whether the same units on both sides, which do not change, decide whether a file is their input.
+func (c *comparison) sameDoubts(name string) bool {
+	if c.news.input[name] || c.olds.input[name] || len(c.news.doubts[name]) == 0 {
+		return false
+	}
+	return slices.EqualFunc(c.news.doubts[name], c.olds.doubts[name], func(n, old *Unit) bool {
+		return n.digest(c.news.tree) == old.digest(c.olds.tree)
+	})
+}
+
 // writtenCRD matches the text of a CRD. CRDs are compared as the units print them only.
 var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
@@ -153,7 +173,8 @@ func (c *comparison) addWritten() {
 	}
 	changed := func(in, other *side, files []manifest.File) []manifest.File {
 		return slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool {
-			return f.Err != nil || !in.input[f.Path] || exists(other.tree, f.Path) && !other.input[f.Path] || state(in.tree, f.Path) == state(other.tree, f.Path)
+			return f.Err != nil || state(in.tree, f.Path) == state(other.tree, f.Path) ||
+				!in.isInput(f.Path) || exists(other.tree, f.Path) && !other.isInput(f.Path)
 		})
 	}
 	wanted := func(text []byte) bool { return !writtenCRD.Match(text) }

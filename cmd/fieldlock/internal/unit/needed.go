@@ -171,7 +171,7 @@ func (c *comparison) read(f *manifest.File, there, what *needed) (found bool) {
 	}
 	parse := func(data []byte) { // which nobody may keep
 		wanted := what.in
-		if found = patches || there.in(data); !found {
+		if found = patches || there.in(data) && !c.olds.isInput(f.Path); !found {
 			return
 		}
 		if patches || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {

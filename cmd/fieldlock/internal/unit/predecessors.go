@@ -42,14 +42,14 @@ func (c *comparison) otherFiles(wanted identities) {
 	}
 	for _, f := range c.oldSide.Others() {
 		now := kept[f.Path]
-		if f.Err != nil || c.olds.input[f.Path] || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.alike(now, &f) {
+		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.alike(now, &f) || c.olds.isInput(f.Path) {
 			continue
 		}
 		if data, err := c.oldSide.content(&f); err != nil || !wanted.in(data, true) {
 			continue
 		}
 		stays := identities{}
-		if now != nil && !c.news.input[f.Path] {
+		if now != nil && !c.news.isInput(f.Path) {
 			stays.add([]manifest.File{c.newSide.parse(*now, c.engine.shared, nil)})
 		}
 		c.addOther(c.oldSide.parse(f, c.engine.shared, nil), stays, wanted)

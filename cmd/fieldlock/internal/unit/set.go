@@ -167,12 +167,12 @@ func Load(in *Side, o Options) (*Set, error) {
 		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit, string) bool { return false })...)
 	}
 	for _, f := range excluded {
-		if !alone && !s.input[f.Path] {
+		if !alone && !s.isInput(f.Path) {
 			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
 		}
 	}
 	for _, f := range in.Files {
-		if alone || s.input[f.Path] {
+		if alone || s.isInput(f.Path) {
 			continue
 		}
 		f = in.parse(f, e.shared, nil)
