@@ -125,6 +125,7 @@ func (s *side) inTemplates(name string) bool {
 // fileDefinitions are the definitions in a text, and which other words it has.
 type fileDefinitions struct {
 	defines        bool // it may have definitions
+	named          bool // it has the words of one: group and kind
 	documents      []*yamldoc.Document
 	holds          bool // a template that may define others
 	templated      bool
@@ -146,7 +147,7 @@ func (s *side) definitionsIn(name string) *fileDefinitions {
 	err = scan(s.tree, name, func(data []byte) {
 		defines := slices.ContainsFunc(definers, func(word []byte) bool { return bytes.Contains(data, word) })
 		if policies, crds := mentions(data, policyKind), mentions(data, crdKind); defines || policies || crds {
-			found = &fileDefinitions{defines: defines, policies: policies, crds: crds}
+			found = &fileDefinitions{defines: defines, named: s.namesDefinition(data), policies: policies, crds: crds}
 		}
 	})
 	if err != nil {
@@ -169,6 +170,16 @@ func (s *side) definitionsIn(name string) *fileDefinitions {
 	defer s.mu.Unlock()
 	s.definitions[id] = found
 	return found
+}
+
+// namesDefinition reports whether a text has the group and the kind of a definition.
+func (e *engine) namesDefinition(data []byte) bool {
+	for _, k := range e.kinds {
+		if k.group != "" && mentions(data, k.group, k.object) {
+			return true
+		}
+	}
+	return false
 }
 
 // definers are the groups of the kinds that define units.
@@ -272,13 +283,14 @@ func (d *discovery) mayDefine(u *Unit) bool {
 	return slices.ContainsFunc(u.Reads, d.holdsAny)
 }
 
-// holdsAny reports whether a file that a unit reads may hold a definition; kustomize reads files of any name.
+// holdsAny reports whether a file that a unit reads may hold a definition; kustomize reads files of any name. A script that names only the
+// group, as one with the rules of a role does, holds none; a template may print the kind.
 func (d *discovery) holdsAny(name string) bool {
 	if holds, known := d.holds[name]; known || manifest.HasObjects(name) {
 		return holds
 	}
 	found := d.definitionsIn(name)
-	d.holds[name] = found != nil && found.defines
+	d.holds[name] = found != nil && found.defines && (found.named || d.inTemplates(name))
 	return d.holds[name]
 }
 
