@@ -106,7 +106,9 @@ func (w *walk) tellApart() {
 		return
 	}
 	for _, k := range w.known {
-		if len(k.Replacements)+len(k.Vars) > 0 || len(k.Configurations) > 0 {
+		//lint:ignore SA1019 vars are deprecated, but kustomize still fills them in
+		copiesValues := len(k.Replacements) > 0 || len(k.Vars) > 0 || len(k.Configurations) > 0
+		if copiesValues {
 			return
 		}
 	}
