@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // TestRecord: a unit that cannot be rendered is not covered if anything changed that it may read, also behind the first reference that
@@ -175,6 +178,36 @@ func TestRenderedInPart(t *testing.T) {
 				t.Errorf("status %d, want %d with %q, complete %t\n%s%s", got.status, c.status, c.want, c.complete, got.out, got.err)
 			}
 		})
+	}
+}
+
+// TestRenderingsOfUnchangedUnits: a unit that does not change and lacks something is rendered once, and only if its rules are needed. The script
+// of a generator that names a group of definitions defines nothing.
+func TestRenderingsOfUnchangedUnits(t *testing.T) {
+	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n" +
+		"spec: {group: example.com, names: {kind: Widget, plural: widgets}}\n"
+	compare := func(changed string) (renderings int64) {
+		var count atomic.Int64
+		side := func(object string) *unit.Side {
+			files := map[string]string{"prod/crd.yaml": crd, "prod/roles.py": "group = 'argoproj.io'\n", "object.yaml": object,
+				"prod/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', crd.yaml]\nconfigMapGenerator: [{name: roles, files: [roles.py]}]\n"}
+			tree, err := unit.Dir(writeFiles(t, files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { tree.Close() })
+			return &unit.Side{Tree: tree, Files: []manifest.File{{Name: "object.yaml", Path: "object.yaml"}, {Name: "prod/crd.yaml", Path: "prod/crd.yaml"}}}
+		}
+		if _, err := unit.Compare(side(changed+"data: a\n"), side(changed+"data: b\n"), unit.Options{Step: func() { count.Add(1) }}); err != nil {
+			t.Fatal(err)
+		}
+		return count.Load()
+	}
+	if n := compare("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"); n != 0 {
+		t.Errorf("%d renderings for an object that needs no CRD, want 0", n)
+	}
+	if n := compare("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"); n != 1 {
+		t.Errorf("%d renderings for an object that needs the CRD, want 1", n)
 	}
 }
 
