@@ -157,7 +157,7 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 	}
 	if len(fields) > 0 {
 		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l), lockedKeysMarker(l),
-			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true",
+			"an update can remove an item and the next can add it back with other values of %s; lock the keys with %s: true",
 			rule.Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }

@@ -333,7 +333,7 @@ func TestWaysOutOfUnits(t *testing.T) {
 		wants            []string
 	}{
 		{"a HelmRelease", release, "shop/templates/objects.yaml", []string{
-			"kubectl delete job/job -n shop" + flux, "kubectl delete job/job -n other" + flux, "kubectl delete storageclass/fast" + flux,
+			"kubectl delete job/job -n shop" + flux, "these ways name shop/job; those of the others are alike", "kubectl delete storageclass/fast" + flux,
 			"kubectl delete widgets.example.com widget --namespace shop" + flux, "kubectl delete taskruns.tekton.dev/run -n shop" + flux,
 		}},
 		{"an Application", application, "shop/objects.yaml", []string{"kubectl delete persistentvolumeclaim/data -n shop && argocd app sync shop"}},

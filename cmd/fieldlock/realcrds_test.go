@@ -148,6 +148,9 @@ func TestRealCRDs(t *testing.T) {
 			decode(t, runCommand("", "locks", "-o", "json", path("crd.yaml")), exitClean, &locks)
 			holes := map[string][]string{}
 			for _, f := range locks.Fields {
+				if f.Rule != "" { // a rule of the CRD's authors
+					continue
+				}
 				holes[f.Path] = append(holes[f.Path], nil...)
 				for _, h := range f.Holes {
 					if !slices.Contains(holes[f.Path], h.Rule) {

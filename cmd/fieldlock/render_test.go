@@ -100,7 +100,7 @@ func TestRenderJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.out), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, got.out)
 	}
-	if len(d.Units) != 5 || len(d.NotCovered) != 3 || d.NotCovered[0].Unit != "remote" || d.NotCovered[0].Line != 2 ||
+	if len(d.Units) != 6 || len(d.NotCovered) != 3 || d.NotCovered[0].Unit != "remote" || d.NotCovered[0].Line != 2 ||
 		d.NotCovered[1].File != "flux/release.yaml" || d.NotCovered[2].Reason != "it is a template, not YAML" || len(d.Errors) != 1 {
 		t.Errorf("%s", got.out)
 	}

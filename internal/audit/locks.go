@@ -95,13 +95,13 @@ func (f *Field) Remarks() []string {
 	add("except ", strings.Join(f.Except, ", "))
 	add("except ", strings.Join(f.Allow, ", "))
 	if f.EnforcedBy != "" {
-		known := "asked"
+		known := "verified by running its code"
 		if f.Read {
-			known = "read, not run"
+			known = "its code was read, not run"
 		}
 		add("since "+f.EnforcedBy+" ", f.Since)
 		add("until "+f.EnforcedBy+" ", f.Until)
-		add("refused by ", f.EnforcedBy+": "+f.Function+"; its code was "+known)
+		add("refused by ", f.EnforcedBy+": "+f.Function+"; "+known)
 	}
 	if f.EnforcedBy == "" {
 		add("known from ", f.Function)

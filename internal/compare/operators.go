@@ -63,7 +63,7 @@ func (v *Violation) addOperator(o operators.Operator, found *builtin.Violation, 
 	if v.Lock == lockRule {
 		v.Change = digestObjects(r.new.Value(), r.old.Value())
 	}
-	known := "its code was asked"
+	known := "verified by running its code"
 	if found.Row.Read {
 		known = "its code was read, not run"
 	}

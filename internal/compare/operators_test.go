@@ -51,8 +51,8 @@ func TestOperators(t *testing.T) {
 		path, by, source string
 		values           string // old and new as the report has them
 	}{
-		{"a webhook that was asked", certificate, "24h", "48h", "spec", "cert-manager", "its code was asked", `"24h" "48h"`},
-		{"another one", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "its code was asked", `"10Gi" "5Gi"`},
+		{"a webhook that was asked", certificate, "24h", "48h", "spec", "cert-manager", "verified by running its code", `"24h" "48h"`},
+		{"another one", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "verified by running its code", `"10Gi" "5Gi"`},
 		{"a webhook that was read", volume, "vol-a", "vol-b", "spec.dataSource", "Longhorn", "its code was read, not run", `"vol-a" "vol-b"`},
 	} {
 		r := checkWithOperators(t, "", row.old, strings.ReplaceAll(row.old, row.from, row.to), catalogue)
