@@ -94,8 +94,8 @@ What was checked:
 Settings:
   The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
   entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
-  printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases,
-  mode and strict; flags take precedence over them. An entry with the path of a file or unit and a change accepts that it was not
+  printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, tool, tools, refuse-deletions, locks,
+  aliases, mode and strict; flags take precedence over them. An entry with the path of a file or unit and a change accepts that it was not
   checked. With --git, a change cannot excuse itself: accept is read from NEW,
   refuse-deletions, locks, aliases and strict from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing
   fails.
@@ -222,7 +222,7 @@ func (c *checkCommand) checkOnce(from source, args []string) (*compare.Report, e
 func (c *checkCommand) configure(t *trees) error {
 	c.sources.configure(t)
 	counts := c.project.old
-	c.options.DefaultApplier = counts.Applier
+	c.options.DefaultApplier, c.options.DefaultTool = counts.Applier, counts.Tool
 	if c.options.RefuseDeletions == nil {
 		c.options.RefuseDeletions = slices.Concat(c.project.new.RefuseDeletions, counts.RefuseDeletions)
 	}
@@ -368,8 +368,8 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
 	case bothDirectories(oldArg, newArg): // below
 	default:
-		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
-		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
+		group.Go(func() { in.Old, errs[0] = r.Read(oldArg); c.deployedBySettings(in.Old) })
+		group.Go(func() { in.New, errs[1] = r.Read(newArg); c.deployedBySettings(in.New) })
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
 	}
 	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })

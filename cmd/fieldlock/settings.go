@@ -88,7 +88,7 @@ func diskSettings() (*settings.Settings, error) {
 // units sets what the settings say about units of trees with these roots: "." for trees of git.
 func (p *project) units(o *unit.Options, roots ...string) {
 	o.Exclude, o.Charts = p.old.Excludes(roots...), p.old.Charts(roots...)
-	o.ReadExpected = p.old.ReadsAll()
+	o.ReadExpected, o.Tool = p.old.ReadsAll(), p.old.Tools(roots...)
 }
 
 func isLink(name string) bool {

@@ -27,6 +27,10 @@ func TestSettingsOfAChange(t *testing.T) {
 			"\n  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}\n"
 	}
 	rolling, recreate := map[string]string{"web.yaml": web("replicas: 1")}, map[string]string{"web.yaml": web("strategy: {type: Recreate}")}
+	bound := func(role string) map[string]string {
+		return map[string]string{"a.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: a, namespace: shop}\n" +
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: " + role + "}\n"}
+	}
 	elsewhere := func(version string) map[string]string { // a chart that is not in the tree
 		return map[string]string{"films.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: films, namespace: shop}\nspec:\n  interval: 1h\n" +
 			"  chart: {spec: {chart: films, version: " + version + ".0.0, sourceRef: {kind: HelmRepository, name: films}}}\n"}
@@ -66,6 +70,23 @@ func TestSettingsOfAChange(t *testing.T) {
 		{"applier changes", "it counts after the merge", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: client-side\n"), "", exitRefused, []string{later + "applier takes", "may not be specified"}, nil},
 		{"applier goes", "it counts until the merge", with(rolling, file, "applier: server-side\n"), recreate, "", exitRefused, []string{later + "applier takes"}, nil},
 		{"a flag beats the applier", "", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: server-side\n"), "--applier client-side", exitClean, nil, nil},
+
+		{"tool", "OLD has it", with(rolling, file, "tool: flux\n"), with(recreate, file, "tool: flux\n"), "", exitRefused, []string{"may not be specified when strategy", "kustomize.toolkit.fluxcd.io/force"}, nil},
+		{"tool changes", "it counts after the merge", with(rolling, file, "tool: flux\n"), with(recreate, file, "tool: argo-cd\n"), "", exitRefused, []string{later + "tool takes", "may not be specified"}, nil},
+		{"tool is Argo CD", "it applies client-side", with(rolling, file, "tool: argo-cd\n"), with(recreate, file, "tool: argo-cd\n"), "", exitClean, []string{"✓"}, []string{"?"}},
+		{"tool is kubectl", "it applies client-side", with(rolling, file, "tool: kubectl\n"), with(recreate, file, "tool: kubectl\n"), "", exitClean, []string{"✓"}, []string{"?"}},
+		{"tool is Helm", "of which version, nobody knows", with(rolling, file, "tool: helm\n"), with(recreate, file, "tool: helm\n"), "", exitClean, []string{"? not checked: 1 unknown verdict"}, nil},
+		{"tools", "the longest path counts", with(rolling, file, "tool: argo-cd\ntools: {web.yaml: flux}\n"), with(recreate, file, "tool: argo-cd\ntools: {web.yaml: flux}\n"), "", exitRefused, []string{"may not be specified"}, nil},
+		{"tools appear", "they count after the merge", rolling, with(recreate, file, "tools: {.: argo-cd}\n"), "", exitClean, []string{later + "tools takes", "? not checked"}, nil},
+		{"the applier beats the tool", "", with(rolling, file, "tool: flux\napplier: client-side\n"), with(recreate, file, "tool: flux\napplier: client-side\n"), "", exitClean, []string{"✓"}, nil},
+		{"a flag beats the tool", "", with(rolling, file, "tool: argo-cd\n"), with(recreate, file, "tool: argo-cd\n"), "--applier server-side", exitRefused, []string{"may not be specified"}, nil},
+		{"a role that Argo CD replaces", "--applier says how, the tool says who", with(bound("view"), file, "tool: argo-cd\n"), with(bound("edit"), file, "tool: argo-cd\n"), "--applier client-side", exitClean, []string{"requested replacement"}, []string{"✗"}},
+		{"a role under kubectl", "it replaces nothing", with(bound("view"), file, "tool: kubectl\n"), with(bound("edit"), file, "tool: kubectl\n"), "", exitRefused, []string{"kubectl delete rolebinding/a"}, []string{"argocd"}},
+		{"the tool of a kustomization", "", with(overlay, file, "tool: argo-cd\n"), with(overlay, file, "tool: argo-cd\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{"argocd app sync APPLICATION"}, nil},
+		{"the tool of a chart", "Flux has Helm install it", with(shop, file, "tool: argo-cd\ntools: {shop: flux}\n"), with(shop, file, "tool: argo-cd\ntools: {shop: flux}\n", "shop/values.yaml", "class: slow\n"), "", exitRefused,
+			[]string{"flux reconcile helmrelease RELEASE -n NAMESPACE --with-source --force"}, nil},
+		{"a chart that nobody deploys", "its release is not known", shop, with(shop, "shop/values.yaml", "class: slow\n"), "", exitRefused,
+			[]string{"persistentvolumeclaim/data -n NAMESPACE && helm upgrade RELEASE shop -n NAMESPACE"}, []string{"-n default"}},
 
 		{"charts", "OLD names the values", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused}, []string{later}},
 		{"charts points elsewhere", "it counts after the merge", with(shop, file, prod), with(shop, file, "charts: {shop: [env/other.yaml]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // unitFlags say how units are found and rendered.
@@ -192,6 +193,23 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// deployedBy sets who deploys the files of a tree that no unit deploys.
+func deployedBy(who func(name string) tool.Name, files []manifest.File) {
+	for i, f := range files {
+		if f.Unit == "" {
+			files[i].AppliedBy = f.AppliedBy.By(who(f.Path))
+		}
+	}
+}
+
+// deployedBySettings sets who deploys files that were named themselves.
+func (c *checkCommand) deployedBySettings(files []manifest.File) {
+	for i, f := range files {
+		dir, name := filepath.Split(realPath(f.Name))
+		files[i].AppliedBy = f.AppliedBy.By(c.project.old.Tools(dir)(name))
+	}
+}
+
 // compareUnits compares what two sides deploy, whose trees are at some roots, and adds it to in.
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input, roots ...string) error {
 	options := c.unitOptions(c.options.Builtin, c.project, c.progress.step)
@@ -208,6 +226,8 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	if c.repo != nil {
 		c.repo.Forget()
 	}
+	deployedBy(options.Tool, found.New)
+	deployedBy(options.Tool, found.Old)
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
 	in.NewWritten, in.OldWritten, in.Readers, in.Failing = found.NewWritten, found.OldWritten, found.Readers, found.Failing
 	in.Errs = append(in.Errs, found.Errs...)

@@ -16,10 +16,11 @@ import (
 // about who applies decides which requests are predicted; where several are possible and their verdicts differ, the verdict is
 // unknown and names them. testdata/appliers has what a real server answered to each.
 
-// applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings.
+// applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings, where the applier
+// beats the method of the tool.
 func (c *checker) applier(o *manifest.Object) tool.Applier {
-	a := o.AppliedBy
-	if a.Tool == "" && len(a.Methods) == 0 && c.DefaultApplier != "" {
+	a := o.AppliedBy.By(c.DefaultTool)
+	if (a.Tool == "" || a.Assumed) && len(a.Methods) == 0 && c.DefaultApplier != "" {
 		a.Methods = []tool.Method{c.DefaultApplier}
 	}
 	if c.Applier != "" {

@@ -18,7 +18,7 @@ func knownBuiltin(kind *builtin.Kind) *knownKind {
 			return kind.CheckBy(by, r.new.Value(), r.old.Value()), nil
 		},
 		replace: func(r request, judged builtin.Verdict) builtin.Replacement {
-			return kind.Replacement(placed(r.new, r.new.Namespace), r.old.Value(), judged)
+			return kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), judged)
 		},
 	}
 }

@@ -76,6 +76,8 @@ type Options struct {
 	NoDefaults bool
 	// Applier, unless "", is how all objects are applied; DefaultApplier how those are of which nothing else is known.
 	Applier, DefaultApplier tool.Method
+	// DefaultTool, unless "", is who deploys objects of which that is not known.
+	DefaultTool tool.Name
 	// RefuseDeletions are the costs of deletions that are violations.
 	RefuseDeletions []string
 	// Now decides which acceptances are over.

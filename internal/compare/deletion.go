@@ -99,7 +99,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		d.Kept, d.Message = true, "what it has applied stays, as "+definer.Stays+"; if you delete that, too: "+d.Message
 	case o.AppliedBy.Uninstalls != "":
 		d.Message = o.AppliedBy.Uninstalls + ": " + d.Message
-	case c.applier(o).Tool == "":
+	case !c.applier(o).Deletes():
 		d.Message = IfDeleted + d.Message
 	}
 	if d.Loses() {
@@ -224,7 +224,7 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	}
 	by := c.applier(p.new)
 	refused := tool.Refused{
-		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Namespace, Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
+		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
 		Precious: re.Cost == CostData || re.Cost == CostCascade,
 		Asked:    re.Requested,
 		Unforced: slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Unforced || b.EnforcedBy != "" }),

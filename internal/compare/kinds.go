@@ -147,8 +147,10 @@ func (k *kinds) identify(o *manifest.Object) {
 	if kind := k.builtinOf(o); kind != nil {
 		o.Group = kind.Group
 	}
+	hasNamespace := !k.clusterScoped(o)
+	o.Unplaced = o.AppliedBy.Unplaced && hasNamespace && (o.Namespace == "default" || o.Namespace == "" && k.knowsScope(o))
 	switch {
-	case k.clusterScoped(o):
+	case !hasNamespace:
 		o.Namespace = ""
 	case o.Namespace == "" && k.knowsScope(o):
 		o.Namespace = o.AppliedBy.Namespace

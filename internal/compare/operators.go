@@ -36,7 +36,7 @@ func knownOperator(kind *operators.Kind, crds []*crdDefinition) *knownKind {
 		},
 		replace: func(r request, judged builtin.Verdict) builtin.Replacement {
 			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
-			return kind.Replacement(placed(r.new, cmp.Or(r.new.Namespace, r.new.AppliedBy.Namespace)), judged)
+			return kind.Replacement(placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace)), judged)
 		},
 	}
 }

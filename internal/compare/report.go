@@ -474,8 +474,8 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 
 // kubectlName returns the arguments that name an object for kubectl.
 func kubectlName(o *manifest.Object) string {
-	if o.Namespace == "" {
+	if o.Place() == "" {
 		return shell.Quote(o.Name)
 	}
-	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Namespace)
+	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Place())
 }

@@ -53,6 +53,7 @@ type Object struct {
 	Path      string
 	Unit      string       // as File.Unit
 	AppliedBy tool.Applier // as File.AppliedBy
+	Unplaced  bool         // the object is in the namespace of a release, which is not known
 	Document  *yamldoc.Document
 	// Stored is what a cluster would store of the object, nil where that is not known.
 	Stored map[string]any
@@ -63,6 +64,14 @@ type Object struct {
 
 // Generated reports whether the server generates the object's name, so that it is another object each time.
 func (o *Object) Generated() bool { return o.Name == "" }
+
+// Place is the namespace of the object in commands: a placeholder where that of the release is not known.
+func (o *Object) Place() string {
+	if o.Unplaced {
+		return "NAMESPACE"
+	}
+	return o.Namespace
+}
 
 // Value returns the decoded object: as a cluster would store it where that is known, otherwise as it is written.
 func (o *Object) Value() map[string]any {

@@ -13,6 +13,8 @@
 //	charts: {charts/shop: [charts/shop/prod.yaml], charts/pay: [{name: pay-eu, namespace: eu, values: [charts/pay/eu.yaml]}]}
 //	kubernetes-version: "1.36"
 //	applier: server-side
+//	tool: argo-cd
+//	tools: {clusters: flux}
 //	fetch-hosts: [charts.example.internal]
 //
 // In a comparison of two revisions, accept counts from the new one. The keys locks, aliases, refuse-deletions
@@ -50,12 +52,14 @@ type Settings struct {
 	Advisory          bool // refusals do not fail a run
 	KubernetesVersion string
 	Applier           tool.Method
-	FetchHosts        []string // hosts of private networks that may be asked for charts and bases
+	Tool              tool.Name // who deploys what no unit deploys
+	FetchHosts        []string  // hosts of private networks that may be asked for charts and bases
 
 	// Dir is the directory of the file, to which its paths are relative. The caller sets it.
 	Dir     string
 	exclude []string
 	charts  map[string][]Release
+	tools   map[string]tool.Name // by file or directory
 }
 
 // Release is one rendering of a chart: with the name and namespace of a release, "" for the default, and with files of values.
@@ -85,6 +89,8 @@ func keys() []key {
 		{"charts", (*Settings).readCharts, func(s *Settings) any { return s.located(s.charts, len(s.charts)) }},
 		{"kubernetes-version", (*Settings).readVersion, func(s *Settings) any { return s.KubernetesVersion }},
 		{"applier", (*Settings).readApplier, func(s *Settings) any { return s.Applier }},
+		{"tool", (*Settings).readTool, func(s *Settings) any { return s.Tool }},
+		{"tools", (*Settings).readTools, func(s *Settings) any { return s.located(s.tools, len(s.tools)) }},
 		{"fetch-hosts", (*Settings).readFetchHosts, func(s *Settings) any { return s.FetchHosts }},
 	}
 }
@@ -175,6 +181,40 @@ func (s *Settings) readApplier(d *yamldoc.Document, value any) error {
 	}
 	s.Applier = tool.Method(text)
 	return nil
+}
+
+func (s *Settings) readTool(d *yamldoc.Document, value any) (err error) {
+	s.Tool, err = toolOf(d, value, "tool")
+	return err
+}
+
+func (s *Settings) readTools(d *yamldoc.Document, value any) error {
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		return d.Errorf([]any{"tools"}, "it is %s; it is an object with a tool for each path", yamldoc.Describe(value))
+	}
+	s.tools = map[string]tool.Name{}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return d.Errorf([]any{"tools", name}, "%q is not a path below the settings", name)
+		}
+		t, err := toolOf(d, object[name], "tools", name)
+		if err != nil {
+			return err
+		}
+		s.tools[path.Clean(name)] = t
+	}
+	return nil
+}
+
+// toolOf reads the word for a tool.
+func toolOf(d *yamldoc.Document, value any, at ...any) (tool.Name, error) {
+	word, _ := value.(string)
+	t := tool.Named(word)
+	if t == "" {
+		return "", d.Errorf(at, "it is %s; the tool is one of %v", yamldoc.Describe(value), tool.Words())
+	}
+	return t, nil
 }
 
 func (s *Settings) readFetchHosts(d *yamldoc.Document, value any) error {
@@ -374,6 +414,23 @@ func (s *Settings) Charts(roots ...string) map[string][]Release {
 		}
 	}
 	return all
+}
+
+// Tools returns a function that returns who deploys a file of a tree, whose root is one of roots: the tool of the longest path in tools
+// that holds it, otherwise tool.
+func (s *Settings) Tools(roots ...string) func(name string) tool.Name {
+	return func(name string) tool.Name {
+		found, longest := s.Tool, -1
+		for _, root := range roots {
+			below, ok := relative(s.base(root, roots), filepath.Join(root, filepath.FromSlash(name)))
+			for dir, t := range s.tools {
+				if holds := dir == "." || below == dir || strings.HasPrefix(below, dir+"/"); ok && holds && len(dir) > longest {
+					found, longest = t, len(dir)
+				}
+			}
+		}
+		return found
+	}
 }
 
 // base returns the directory that paths are relative to in the tree at root.

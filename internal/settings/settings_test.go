@@ -20,6 +20,8 @@ exclude: ['**/testdata']
 charts: {shop: [prod.yaml, eu.yaml], cart: [], pay: [{name: eu, namespace: pay-eu, values: [eu.yaml]}, {name: us}]}
 kubernetes-version: 1.36
 applier: server-side
+tool: argo-cd
+tools: {clusters/: flux, apps/web.yaml: kubectl}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +29,8 @@ applier: server-side
 	if len(s.Accept.Entries) != 1 || len(s.Locks.Entries) != 1 || len(s.Locks.Aliases) != 1 || !reflect.DeepEqual(s.RefuseDeletions, []string{"data", "cascade"}) ||
 		!s.Advisory || !reflect.DeepEqual(s.exclude, []string{"**/testdata"}) || !reflect.DeepEqual(s.charts["shop"], []Release{{Values: []string{"prod.yaml", "eu.yaml"}}}) || s.charts["cart"] == nil ||
 		!reflect.DeepEqual(s.charts["pay"], []Release{{"eu", "pay-eu", []string{"eu.yaml"}}, {"us", "", []string{}}}) ||
-		s.KubernetesVersion != "1.36" || s.Applier != tool.ServerSide {
+		s.KubernetesVersion != "1.36" || s.Applier != tool.ServerSide || s.Tool != tool.ArgoCD ||
+		!reflect.DeepEqual(s.tools, map[string]tool.Name{"clusters": tool.Flux, "apps/web.yaml": tool.Kubectl}) {
 		t.Errorf("got %+v", s)
 	}
 	for _, text := range []string{"", "# nothing\n", "accept: []\n", "mode: enforcing\n", `kubernetes-version: "1.37"`, "exclude: vendor\n", "refuse-deletions: []\n"} {
@@ -53,6 +56,11 @@ func TestMistakes(t *testing.T) {
 		{"locks: [{kind: Job}]\n", "the entry needs kind and path"},
 		{"applier: argo\n", "who applies is one of [server-side client-side helm replace]"},
 		{"applier: [helm]\n", "it is a list"},
+		{"tool: argo\n", "tool: it is the string \"argo\"; the tool is one of [argo-cd flux helm kubectl]"},
+		{"tool: {a: flux}\n", "the tool is one of"},
+		{"tools: flux\n", "an object with a tool for each path"},
+		{"tools: {apps: kapp}\n", "tools.apps: it is the string \"kapp\"; the tool is one of"},
+		{"tools: {../apps: flux}\n", "is not a path below the settings"},
 		{"fetch-hosts: [https://a]\n", "is not a host"},
 		{"fetch-hosts: [a, '*.b']\n", "is not a host"},
 		{"fetch-hosts: 7\n", "it is a list of strings"},
@@ -96,6 +104,26 @@ func TestMistakesKeepRefusals(t *testing.T) {
 	}
 	if s, err := Parse("f", []byte("refuse-deletions: [dta]\n")); err == nil || s.RefuseDeletions != nil {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestTools: the longest path that holds a file decides, then tool.
+func TestTools(t *testing.T) {
+	s, err := Parse("f", []byte("tool: argo-cd\ntools: {clusters/: flux, clusters/a/: helm, clusters/a/b.yaml: kubectl}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Dir = "."
+	for name, want := range map[string]tool.Name{
+		"a.yaml": tool.ArgoCD, "clusters.yaml": tool.ArgoCD, "clustersets/a.yaml": tool.ArgoCD, "clusters/a.yaml": tool.Flux,
+		"clusters/a/a.yaml": tool.Helm, "clusters/a/b.yaml": tool.Kubectl, "clusters": tool.Flux,
+	} {
+		if got := s.Tools(".")(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	if got := (&Settings{}).Tools(".")("a.yaml"); got != "" {
+		t.Errorf("without settings: got %s", got)
 	}
 }
 

@@ -15,7 +15,7 @@ type Gone struct {
 
 // WaysToKeep returns the ways to keep an object that the tool would delete, the gentlest first; nil where nobody deletes it.
 func (a Applier) WaysToKeep(g Gone) []string {
-	if a.Tool == "" || a.Keeps && g.WithUnit == "" {
+	if !a.Deletes() || a.Keeps && g.WithUnit == "" {
 		return nil
 	}
 	restore := "to keep it, restore its manifest"

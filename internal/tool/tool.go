@@ -24,6 +24,8 @@ const (
 	Flux   Name = "Flux"
 	Helm   Name = "Helm"
 	Kapp   Name = "kapp"
+	// Kubectl is whoever runs kubectl apply. It heeds the marks of no tool, and deletes nothing.
+	Kubectl Name = "kubectl"
 )
 
 // Method is how a tool sends an update.
@@ -60,6 +62,12 @@ type Applier struct {
 	Namespace string
 	// Apply is the command that makes the tool apply the unit, "" where there is none, or it is not known.
 	Apply string
+	// Lone is set for a chart that no unit deploys: Helm installs it, unless the settings know better.
+	Lone bool
+	// Unplaced is set where the namespace of the release is not known: the chart is rendered for the namespace default.
+	Unplaced bool
+	// Assumed is set where the tool is the one that the settings name.
+	Assumed bool
 }
 
 // is reports whether the tool is t, or may be.
@@ -72,6 +80,7 @@ func (a Applier) For(newObj, oldObj map[string]any) []Method {
 	if len(methods) == 0 {
 		methods = map[Name][]Method{
 			ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, Kapp: {ServerSide, ClientSide}, "": {ServerSide, ClientSide},
+			Kubectl: {ClientSide},
 		}[a.Tool]
 	}
 	replaces := syncOption(newObj, "Replace=true") || syncOption(oldObj, "Replace=true")

@@ -67,7 +67,7 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 		switch {
 		case a.Apply != "":
 			command += a.Apply
-		case a.Tool != "":
+		case a.Deletes():
 			command = strings.TrimSuffix(command, " && ")
 		case slices.Equal(a.Methods, []Method{ServerSide}):
 			command += "kubectl apply --server-side -f " + r.File

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/settings"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	Charts map[string][]settings.Release
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
+	// Tool, unless nil, returns who deploys a file or unit of which no unit tells, by the name of the file; "" if that is not known.
+	Tool func(name string) tool.Name
 	// ReadExpected reads expected output of tests like any other file.
 	ReadExpected bool
 	// Fetch, unless nil, gets charts and bases that the tree does not have.

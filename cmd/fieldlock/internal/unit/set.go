@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -298,8 +299,11 @@ func (s *side) files(u *Unit) []manifest.File {
 func (s *side) manifests(r Rendered) []manifest.File {
 	name := s.tree.Name(r.File)
 	ordinary := manifest.File{Name: name, Path: r.key(), Unit: r.String(), AppliedBy: r.applier(name), Found: true}
+	if s.Tool != nil {
+		ordinary.AppliedBy = ordinary.AppliedBy.By(s.Tool(r.File))
+	}
 	once := ordinary
-	once.AppliedBy.InstallsOnce = true
+	once.AppliedBy.InstallsOnce = !ordinary.AppliedBy.Lone || ordinary.AppliedBy.Tool == tool.Helm
 	for _, o := range r.Objects {
 		into := &ordinary
 		if o.Role == rendered.CRD {

@@ -101,7 +101,15 @@ func (u *Unit) applier(name string) tool.Applier {
 	case "Flux Kustomization":
 		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
 	case "chart":
-		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Apply: "helm upgrade RELEASE " + dir}
+		release, namespace := "RELEASE", "NAMESPACE"
+		if spec := decode[chartSpec](u.spec); spec.Name != "" {
+			release = shell.Quote(spec.Name)
+		}
+		if u.Namespace != "" {
+			namespace = shell.Quote(u.Namespace)
+		}
+		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "",
+			Apply: "helm upgrade " + release + " " + dir + " -n " + namespace}
 	case "HelmRelease":
 		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
 		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades
