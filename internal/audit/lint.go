@@ -143,8 +143,8 @@ func (u update) audit(o Options, e effort) audited {
 	return audited{findings, locked, rules.Steps() + x.kind.Steps()}
 }
 
-// notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps: the
-// fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
+// notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps, or because
+// objects cannot tell: the fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
 // server takes the rules.
 func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
@@ -162,7 +162,8 @@ func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Find
 	}
 	return Finding{Finding: crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
 		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
-		Message: "the CRD takes more steps than lint makes for one CRD, so lint " + strings.Join(parts, " and "),
+		Message: "lint " + strings.Join(parts, " and ") +
+			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint tried, or not the schema",
 	}}}, true
 }
 

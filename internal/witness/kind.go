@@ -397,11 +397,14 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	return k.bases[version], k.bases[version] != nil
 }
 
-// HasObjects reports whether Valid returns an object of a version. It does for a version whose schema an API server refuses, too.
+// HasObjects reports whether Valid returns an object of a version. A version whose schema an API server refuses has none.
 func (k *Kind) HasObjects(name string) bool {
 	v := k.version(name)
-	if v == nil || v.compile() != nil {
+	if v == nil {
 		return true
+	}
+	if v.compile() != nil {
+		return false
 	}
 	_, ok := k.Valid(v)
 	return ok
