@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 
 // The first page shows the beginning of the picture at its own size, which fades out where it does not fit. Commands and messages
@@ -17,22 +19,35 @@ const style = `
 .vp-doc td:first-child:has(code) { min-width: 150px }
 `;
 
+const forContributors = ['design.md', 'speed.md']; // the search of the site is for users
+
+// describe returns the first paragraph of a page without its markup, for search engines: at most 200 characters, cut between words.
+function describe(file) {
+  const text = readFileSync(join(import.meta.dirname, '..', file), 'utf8').replace(/^---\n[\s\S]*?\n---\n/, '');
+  const paragraph = text.split('\n\n').find((part) => /^(?!```)[A-Za-z`*]/.test(part)) ?? '';
+  const plain = paragraph.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '').replace(/\s+/g, ' ').trim();
+  return plain.length <= 200 ? plain : `${plain.slice(0, 200).replace(/\s\S*$/, '')} …`;
+}
+
 // The site is made of the Markdown in this folder. A dead link fails the build.
 export default defineConfig({
   title: 'fieldlock',
   description: 'Which of your changes a Kubernetes API server refuses, before you deploy',
   base: process.env.DOCS_BASE ?? '/',
-  srcExclude: ['node_modules/**', 'playground/**'],
+  srcExclude: ['node_modules/**', 'playground/**', 'design/**'],
   cleanUrls: false,
   lastUpdated: false,
   metaChunk: true,
   vite: { logLevel: 'warn' },
   head: [['style', {}, style]],
   transformPageData(page) { // the sidebar does not have the pages of kinds, so nothing comes before or after them
-    if (page.relativePath.startsWith('fields/')) page.frontmatter.prev = page.frontmatter.next = false;
+    if (page.relativePath.startsWith('fields/')) {
+      page.frontmatter.prev = page.frontmatter.next = false;
+      page.description ||= `${page.title} What may change, what the errors say, and how to make the change anyway.`;
+    } else if (page.frontmatter.layout !== 'home') page.description ||= describe(page.filePath);
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { _render: (text, env, md) => (forContributors.includes(env.relativePath) ? '' : md.render(text, env)) } },
     outline: 'deep',
     nav: [
       { text: 'Deploy', link: '/deploy' },
@@ -71,8 +86,6 @@ export default defineConfig({
       { text: 'For contributors', items: [
         { text: 'Design', link: '/design' },
         { text: 'Speed and soundness', link: '/speed' },
-        { text: 'What was tried for speed', link: '/speed-tried' },
-        { text: 'The proposals on parameters', link: '/parameters-proposals' },
       ] },
     ],
     socialLinks: [{ icon: 'github', link: 'https://github.com/fieldlock/fieldlock' }],

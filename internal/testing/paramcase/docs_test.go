@@ -10,7 +10,7 @@ import (
 
 const (
 	root = "../../../"
-	page = root + "docs/parameters-proposals.md"
+	page = root + "docs/design/parameters-proposals.md"
 )
 
 // TestDocs checks that every case and Go test in the tables of the documentation exists.
