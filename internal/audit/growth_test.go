@@ -109,7 +109,7 @@ func TestCeiling(t *testing.T) {
 		{"both", []string{"spec.a"}, 2, "lint did not look for all ways around the CEL rules on spec.a and did not look for objects that show 2 findings"},
 	} {
 		f, ok := notLookedAt(crds(t, "c.yaml", "Widget", "None", free)[0], c.fields, c.untried, true)
-		if ok != (c.want != "") || ok && (!strings.HasSuffix(f.Message, c.want) || f.Severity != immutability.SeverityNote || f.CRD != "widgets.example.com" || f.Position.Line != 1) {
+		if ok != (c.want != "") || ok && (!strings.HasPrefix(f.Message, c.want+": ") || f.Severity != immutability.SeverityNote || f.CRD != "widgets.example.com" || f.Position.Line != 1) {
 			t.Errorf("%s: %v, %+v", c.name, ok, f)
 		}
 	}
