@@ -214,7 +214,7 @@ func isImmutable(kind string, r *builtin.Row) bool {
 	return locked && !conditional && isRefused(r)
 }
 
-// isRefused reports whether somebody answers a change that the row forbids with an error.
+// isRefused reports whether the server or the operator refuses a change that the row forbids with an error.
 func isRefused(r *builtin.Row) bool {
 	return r.Unknown+r.Note == "" && r.Effect == builtin.EffectRefused
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCause: of the lines that a change touches, the one that made a value.
+// TestCause: which of the lines that a change touches has made a value.
 func TestCause(t *testing.T) {
 	class, selector := []any{"spec", "storageClassName"}, []any{"spec", "selector"}
 	files := func(texts ...string) (list []edit) { // a name, OLD and NEW each

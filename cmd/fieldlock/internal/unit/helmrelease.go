@@ -80,7 +80,7 @@ func helmReleases() *kind {
 	return k
 }
 
-// uninstalls returns why Flux deletes all objects of the unit of OLD before it applies that of NEW, "" if it updates them.
+// uninstalls returns why Flux deletes all objects of the old unit before it applies the new one, "" if it updates them.
 func (c *comparison) uninstalls(p unitPair) string {
 	if p.new == nil || p.old == nil || p.forced || p.new.Kind != "HelmRelease" || p.old.Kind != "HelmRelease" {
 		return ""

@@ -204,8 +204,8 @@ func (o *origin) cause(steps []any, value any) (file string, line int) {
 	return file, line
 }
 
-// inTemplate returns the line of a template that has the last name of steps as a key, if only one has; otherwise its first line, or
-// that of the unit's definition.
+// inTemplate returns the line of a template that has the last name of steps as a key, if only one line has it; otherwise its first
+// line, or the line of the unit's definition.
 func (o *origin) inTemplate(steps []any) yamldoc.Position {
 	first := yamldoc.Position{Line: 1, Column: 1}
 	if o.file == o.unit.File {

@@ -145,8 +145,8 @@ func (h *HelmRelease) nameRelease() {
 	}
 }
 
-// Reinstalls returns why the controller uninstalls the release that it has made of an older HelmRelease before it installs that of h, "" if
-// it upgrades the release. The charts have the names that their Chart.yaml tells. The rules are those of ReleaseTargetChanged
+// Reinstalls returns why the controller uninstalls the release of the old HelmRelease before it installs the release of h, "" if it
+// upgrades the release. The names of the charts are those in their Chart.yaml. The rules are those of ReleaseTargetChanged
 // (internal/action/verify.go) and reconcileRelease (internal/controller/helmrelease_controller.go) of helm-controller.
 func (h *HelmRelease) Reinstalls(old *HelmRelease, chart, oldChart string) string {
 	const first = "Flux uninstalls the release first, since its "
