@@ -38,7 +38,7 @@ func TestImportOfRandomRules(t *testing.T) {
 		sum.add(importRandomRules(t, first+i))
 	}
 	t.Logf("seed %d: %d rules, %d of them recognized; %d verdicts, %d of them refuse", first, sum.rules, sum.recognized, sum.pairs, sum.refused)
-	if sum.recognized < sum.rules/10 || sum.refused < sum.pairs/10 || sum.refused > sum.pairs*9/10 {
+	if sum.recognized < sum.rules/40 || sum.refused < sum.pairs/10 || sum.refused > sum.pairs*9/10 {
 		t.Error("too lopsided to prove much")
 	}
 }
