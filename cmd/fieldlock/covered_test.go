@@ -134,6 +134,23 @@ func wantComplete(t *testing.T, old map[string]string, changes []string, complet
 	}
 }
 
+// TestRecordOfAnotherRepository: an ApplicationSet whose chart is the root of another repository reads no file of this one.
+func TestRecordOfAnotherRepository(t *testing.T) {
+	set := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: sets, namespace: argocd}\nspec:\n  generators: [{clusters: {}}]\n" +
+		"  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n" +
+		"      source: {repoURL: 'https://example.com/team/charts.git', targetRevision: HEAD, path: /}\n" +
+		"      destination: {server: '{{server}}', namespace: shop}\n"
+	for url, complete := range map[string]bool{"https://example.com/team/deploy": true, "https://example.com/team/charts": false} {
+		old := map[string]string{"set.yaml": set, "web.yaml": deployment}
+		repositoryOf(t, old, nil)
+		change(t, old, with(old, "web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)))
+		got := runCommand("", "check", "--git", "HEAD", "--repo-url", url, "-o", "json")
+		if strings.Contains(got.out, `"complete": true`) != complete {
+			t.Errorf("%s: want complete %t: %s%s", url, complete, got.out, got.err)
+		}
+	}
+}
+
 // TestRenderedInPart: a unit that lacks a remote base, a file of a generator or a dependency is rendered without it, and what it prints is
 // checked. Where the tool would not succeed, the refusals of what the unit reads are unknown and name the unit.
 func TestRenderedInPart(t *testing.T) {

@@ -161,6 +161,7 @@ func applicationSets() *kind {
 		if u.tree, err = d.oneRevision(names); err != nil {
 			u.missing = at(o.File, err)
 		}
+		spec.Paths = sourcePaths(o.Object, func(url string) bool { return strings.Contains(url, "{{") || d.inTree(url) }, 0)
 		u.spec = encode(spec)
 		dirs, files := patterns(*spec, "directories"), patterns(*spec, "files")
 		u.lists = func(name string) bool {
@@ -184,7 +185,7 @@ func applicationSets() *kind {
 	}
 	k.deploys = func(u *Unit) []string {
 		spec := decode[definedSpec](u.spec)
-		written := sourcePaths(spec.Object, 0)
+		written := spec.Paths
 		if slices.ContainsFunc(written, func(p string) bool { return literal(p) == "." }) { // a parameter is the whole path
 			written = slices.Concat(written, patterns(spec, "directories"))
 			for _, p := range patterns(spec, "files") {
@@ -264,14 +265,15 @@ func gitGenerators(object any, depth int) []map[string]any {
 	return all
 }
 
-// sourcePaths returns the paths of the sources in the templates of an ApplicationSet.
-func sourcePaths(object any, depth int) []string {
+// sourcePaths returns the paths of the sources in the templates of an ApplicationSet whose URL may be the one of the tree.
+func sourcePaths(object any, mayBeTree func(url string) bool, depth int) []string {
 	var all []string
 	if depth > 30 {
 		return nil
 	}
 	add := func(source any) {
-		if p, ok := yamldoc.At(source, "path").(string); ok {
+		url, _ := yamldoc.At(source, "repoURL").(string)
+		if p, ok := yamldoc.At(source, "path").(string); ok && mayBeTree(url) {
 			all = append(all, p)
 		}
 	}
@@ -286,11 +288,11 @@ func sourcePaths(object any, depth int) []string {
 					add(source)
 				}
 			}
-			all = append(all, sourcePaths(x[name], depth+1)...)
+			all = append(all, sourcePaths(x[name], mayBeTree, depth+1)...)
 		}
 	case []any:
 		for _, item := range x {
-			all = append(all, sourcePaths(item, depth+1)...)
+			all = append(all, sourcePaths(item, mayBeTree, depth+1)...)
 		}
 	}
 	return all

@@ -19,6 +19,8 @@ type definedSpec struct {
 	Object map[string]any
 	// InTree tells of each source whether it is the tree.
 	InTree []bool
+	// Paths are those of the sources in an ApplicationSet's templates, without those of other repositories.
+	Paths []string
 	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
 	Referenced []map[string]any
 	Ignore     string         // of the source
