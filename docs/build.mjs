@@ -21,7 +21,7 @@ async function playground() {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const wasm = join(out, 'fieldlock.wasm');
-  run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', wasm, './playground/wasm'], { GOOS: 'js', GOARCH: 'wasm' });
+  run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', wasm, '../cmd/fieldlock/internal/playground/wasm'], { GOOS: 'js', GOARCH: 'wasm' });
   const bytes = readFileSync(wasm);
   const packed = brotliCompressSync(bytes, { params: {
     [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,

@@ -6,8 +6,9 @@ import * as panel from './panel.js';
 
 const $ = (id) => document.getElementById(id);
 const tabs = ['check', 'lint', 'locks', 'cel'];
-const inputs = ['schema', 'old', 'new'];
-const editors = Object.fromEntries(inputs.map((id) => [id, newEditor(id, changed)]));
+const inputs = { CRD: 'schema', old: 'old', new: 'new' }; // the editors, by the names that answers have for them
+const choices = ['minor', 'applier'];
+const editors = Object.fromEntries(Object.entries(inputs).map(([name, id]) => [name, newEditor(id, changed)]));
 let tab = 'check';
 let ready = false;
 let asked = 0;
@@ -21,13 +22,23 @@ worker.onmessage = ({ data }) => {
   else if (data.id === asked) answered(data.answer);
 };
 
-function begin({ minors, newest }) {
+function begin({ minors, appliers }) {
   ready = true;
-  $('minor').replaceChildren(...minors.map((minor) => new Option(minor, minor, minor === newest, minor === newest)));
-  if (wanted.minor && minors.includes(wanted.minor)) $('minor').value = wanted.minor;
-  $('minor').disabled = false;
+  $('minor').replaceChildren(...minors.map((minor) => new Option(minor)));
+  $('minor').value = minors.at(-1);
+  $('applier').append(...appliers.map((applier) => new Option(applier)));
+  for (const id of choices) $(id).disabled = false;
+  choose(wanted);
   show(panel.sentence('Checking …', 'quiet'));
   run();
+}
+
+// choose sets the choices of a state that the page offers.
+function choose(state) {
+  for (const id of choices) {
+    const has = [...$(id).options].some(({ value }) => value === state[id]);
+    if (has) $(id).value = state[id];
+  }
 }
 
 function changed() {
@@ -37,28 +48,21 @@ function changed() {
 
 function run() {
   if (!ready) return;
-  const text = Object.fromEntries(inputs.map((id) => [id, textOf(editors[id])]));
   asked++;
-  const args = tab === 'check' ? [text.schema, text.old, text.new, $('minor').value] : [text.schema, text.new, $('minor').value];
-  worker.postMessage({ id: asked, verb: tab, args });
+  const input = { crd: textOf(editors.CRD), old: textOf(editors.old), new: textOf(editors.new), minor: $('minor').value, applier: $('applier').value };
+  worker.postMessage({ id: asked, verb: tab, input });
 }
 
-function answered({ error, ...answer }) {
-  for (const id of inputs) mark(editors[id], []);
-  if (error) return show(panel.sentence(error));
-  if (tab === 'check') {
-    const lines = [...answer.violations, ...answer.unknown.map((u) => ({ ...u, severity: 'warning' }))];
-    mark(editors.new, lines.map(({ line, message, severity = 'error' }) => ({ line, message, severity })));
-    for (const { file, line, message } of answer.errors ?? []) {
-      if (editors[file]) mark(editors[file], [{ line, message, severity: 'error' }]);
-    }
-  }
-  if (tab === 'lint') mark(editors.schema, answer.findings.map(({ line, message, severity }) => ({ line, message, severity: severity === 'note' ? 'info' : severity })));
-  return show(panel[tab === 'check' ? 'verdict' : tab](answer, (line) => goTo(editors.new, line)));
+function answered(answer) {
+  for (const name of Object.keys(inputs)) mark(editors[name], answer.marks.filter(({ editor }) => editor === name));
+  show(panel.answer(tab, answer, (name, line) => {
+    if (name === 'CRD') $('crd').open = true;
+    goTo(editors[name], line);
+  }));
 }
 
 function show(nodes) {
-  $('panel').replaceChildren(...nodes.filter((node) => node !== ''));
+  $('panel').replaceChildren(...nodes);
 }
 
 function select(name) {
@@ -83,8 +87,9 @@ for (const [at, name] of tabs.entries()) {
 }
 
 function load(state) {
-  for (const id of inputs) setText(editors[id], state[id] ?? '');
+  for (const [name, id] of Object.entries(inputs)) setText(editors[name], state[id] ?? '');
   $('crd').open = Boolean(state.schema);
+  choose(state);
   if (tabs.includes(state.tab)) select(state.tab);
 }
 
@@ -92,20 +97,27 @@ $('examples').replaceChildren(new Option('Choose …', ''), ...examples.map(({ n
 $('examples').addEventListener('change', ({ target }) => {
   if (target.value !== '') load({ tab: 'check', ...examples[Number(target.value)] });
 });
-$('minor').addEventListener('change', run);
+for (const id of choices) $(id).addEventListener('change', run);
 $('share').addEventListener('click', async () => {
-  const state = { tab, minor: $('minor').value, ...Object.fromEntries(inputs.map((id) => [id, textOf(editors[id])])) };
-  window.history.replaceState(null, '', `#${await encode(state)}`);
+  const texts = Object.entries(inputs).map(([name, id]) => [id, textOf(editors[name])]);
+  const state = { tab, ...Object.fromEntries([...choices.map((id) => [id, $(id).value]), ...texts]) };
+  window.history.replaceState(null, '', `#${await encode(state)}`); // which is no hashchange
   const copied = await navigator.clipboard.writeText(window.location.href).then(() => true, () => false);
   $('said').textContent = copied ? 'The address is copied.' : 'The address holds everything: copy it.';
 });
 
+// open loads the state in the address: when the page is opened, and when a link is pasted into its tab.
 let wanted = {};
-show(panel.progress(0));
-decode(window.location.hash).then((state) => {
-  wanted = state ?? examples[0];
+async function open() {
+  try {
+    wanted = await decode(window.location.hash) ?? examples[0];
+    $('said').textContent = '';
+  } catch {
+    wanted = examples[0];
+    $('said').textContent = 'The address is damaged; here is an example instead.';
+  }
   load(wanted);
-}, () => {
-  load(examples[0]);
-  $('said').textContent = 'The address is damaged; here is an example instead.';
-});
+}
+window.addEventListener('hashchange', open);
+show(panel.progress(0));
+open();

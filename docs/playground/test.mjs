@@ -49,6 +49,9 @@ async function type(page, editor, text) {
   await page.keyboard.insertText(text);
 }
 
+// verdict waits for a headline with a mark.
+const verdict = (page, mark) => page.locator('.verdict', { hasText: mark }).waitFor();
+
 const deployment = (app) => `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -70,7 +73,7 @@ spec:
 const cases = {
   async 'the first example is refused, with its line marked'() {
     const page = await open();
-    await page.locator('.verdict.refused').waitFor();
+    await verdict(page, '✗');
     assert.match(await page.locator('#panel').innerText(), /spec\.serviceName/);
     assert.ok(await page.locator('#new .cm-refused-line').count() >= 1);
     await shot(page, 'light');
@@ -79,10 +82,10 @@ const cases = {
     const page = await open();
     await type(page, 'old', deployment('web'));
     await type(page, 'new', deployment('web'));
-    await page.locator('.verdict.allowed').waitFor();
+    await verdict(page, '✓');
     assert.equal(await page.locator('.cm-refused-line').count(), 0);
     await type(page, 'new', deployment('shop'));
-    await page.locator('.verdict.refused').waitFor();
+    await verdict(page, '✗');
     assert.match(await page.locator('#panel').innerText(), /spec\.selector[\s\S]*field is immutable/);
     assert.match(await page.locator('#new .cm-refused-line').first().innerText(), /selector|matchLabels|app/);
   },
@@ -93,8 +96,38 @@ const cases = {
     await page.locator('#share').click();
     await page.waitForFunction(() => window.location.hash.length > 10);
     const again = await open(new URL(page.url()).hash);
-    await again.locator('.verdict.refused').waitFor();
+    await verdict(again, '✗');
     assert.match(await again.locator('#new .cm-content').innerText(), /shared/);
+  },
+  async 'a link that is pasted into an open tab loads'() {
+    const page = await open();
+    await type(page, 'new', deployment('pasted'));
+    await page.locator('#applier').selectOption('replace');
+    await page.locator('#share').click();
+    await page.waitForFunction(() => window.location.hash.length > 10);
+    const { hash } = new URL(page.url());
+    const other = await open();
+    await verdict(other, '✗');
+    await other.evaluate((to) => { window.location.hash = to; }, hash);
+    await other.locator('#new .cm-content', { hasText: 'pasted' }).waitFor();
+    assert.equal(await other.locator('#applier').inputValue(), 'replace');
+  },
+  async 'who applies can be chosen'() {
+    const page = await open();
+    await type(page, 'old', deployment('web'));
+    await type(page, 'new', deployment('web').replace('spec:', 'spec:\n  strategy: {type: Recreate}'));
+    await verdict(page, '?');
+    await page.getByText('choose above who applies it').waitFor();
+    await page.locator('#applier').selectOption('client-side');
+    await verdict(page, '✓');
+  },
+  async 'the dark switch of the site counts'() {
+    const page = await open('', { colorScheme: 'light' });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await background();
+    await page.evaluate(() => localStorage.setItem('vitepress-theme-appearance', 'dark'));
+    await page.reload();
+    assert.notEqual(await background(), light);
   },
   async 'wrong input shows a sentence'() {
     const page = await open();
@@ -107,24 +140,25 @@ const cases = {
   async 'lint, locks and CEL of a CRD'() {
     const page = await open();
     await page.locator('#examples').selectOption({ label: 'A CRD with a CEL rule that can be got around' });
-    await page.locator('.verdict.refused').waitFor();
+    await verdict(page, '✗');
     await page.locator('#tab-lint').click();
     await page.getByText('spec.engine').first().waitFor();
-    await page.locator('summary', { hasText: 'Witness' }).first().click();
-    await page.locator('details[open] pre', { hasText: 'kind' }).first().waitFor();
+    await page.getByText('# create this').first().waitFor();
+    await page.locator('button.goto').first().click();
+    await page.locator('#crd[open] .cm-focused').waitFor();
     await shot(page, 'lint');
     await page.locator('#examples').selectOption({ label: 'A CRD with locks' });
     await page.locator('#tab-locks').click();
-    await page.locator('td code', { hasText: 'spec.region' }).waitFor();
+    await page.locator('.report', { hasText: 'region' }).waitFor();
     await page.locator('#tab-cel').click();
-    await page.locator('pre', { hasText: 'self == oldSelf' }).waitFor();
+    await page.locator('pre[aria-label=CRD]', { hasText: 'self == oldSelf' }).waitFor();
   },
   async 'a built-in kind needs no CRD: its pane is folded, and the locks are those of the kind'() {
     const page = await open();
     assert.equal(await page.locator('#crd').getAttribute('open'), null);
     await type(page, 'new', deployment('web'));
     await page.locator('#tab-locks').click();
-    await page.locator('td code', { hasText: 'spec.selector' }).waitFor();
+    await page.locator('.report', { hasText: 'selector' }).waitFor();
     assert.doesNotMatch(await page.locator('#panel').innerText(), /StatefulSet/);
     await page.locator('#examples').selectOption({ label: 'A CRD with locks' });
     await page.locator('#crd[open] .cm-content').waitFor();
@@ -132,12 +166,12 @@ const cases = {
   },
   async 'without a mouse, in the dark, on a phone'() {
     const page = await open('', { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
-    await page.locator('.verdict.refused').waitFor();
+    await verdict(page, '✗');
     await page.locator('#tab-check').focus();
     await page.keyboard.press('ArrowRight');
     assert.equal(await page.locator('#tab-lint').getAttribute('aria-selected'), 'true');
     await page.keyboard.press('ArrowLeft');
-    await page.locator('.verdict.refused').waitFor();
+    await verdict(page, '✗');
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= 390, `the page is ${width} pixels wide`);
     await shot(page, 'dark-phone');

@@ -1,5 +1,5 @@
 // The worker loads fieldlock, compiled to WebAssembly, and runs it away from the page, so that typing never waits.
-// Messages in: {id, verb, args}. Messages out: {progress: 0…1}, {ready}, {failed: text} and {id, answer}.
+// Messages in: {id, verb, input}. Messages out: {progress: 0…1}, {ready}, {failed: text} and {id, answer}.
 import { decompress } from 'brotli/decompress';
 
 importScripts('wasm_exec.js');
@@ -44,8 +44,8 @@ async function start() {
 
 const started = start().catch((err) => postMessage({ failed: String(err.message || err) }));
 
-onmessage = async ({ data: { id, verb, args } }) => {
+onmessage = async ({ data: { id, verb, input } }) => {
   await started;
   if (!self.fieldlock) return;
-  postMessage({ id, answer: JSON.parse(self.fieldlock[verb](...args)) });
+  postMessage({ id, answer: JSON.parse(self.fieldlock.run(verb, JSON.stringify(input))) });
 };

@@ -98,6 +98,7 @@ func fileOf(name string, objects any) (manifest.File, error) {
 
 // result makes the public form of a report, which is its JSON.
 func (c *config) result(report *compare.Report) (Result, error) {
+	report.Advise(ownAdvice)
 	data, err := json.Marshal(report)
 	if err != nil {
 		return Result{}, err
@@ -106,17 +107,9 @@ func (c *config) result(report *compare.Report) (Result, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Result{}, err
 	}
-	for i := range r.Warnings {
-		r.Warnings[i] = ownAdvice.Replace(r.Warnings[i])
-	}
-	for _, remarks := range [...][]Remark{r.Unknown, r.Notes} {
-		for i := range remarks {
-			remarks[i].Message = ownAdvice.Replace(remarks[i].Message)
-		}
-	}
 	var errs []error
 	for _, e := range report.Errors {
-		errs = append(errs, errors.New(ownAdvice.Replace(e.Text)))
+		errs = append(errs, errors.New(e.Text))
 	}
 	r.Allowed = r.Allowed && len(errs) == 0
 	r.checked = len(errs) == 0

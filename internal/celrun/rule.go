@@ -50,13 +50,14 @@ func Rules(s *spec.Schema) []Rule {
 	return rules
 }
 
-// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is not one.
+// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is one if its text has the
+// word, so that a check of updates runs it, and reports that it cannot.
 func Transition(r Rule) bool {
 	if !strings.Contains(r.Text, "oldSelf") {
 		return false
 	}
 	x, err := celexpr.Parse(r.Text)
-	return err == nil && celexpr.Mentions(x, "oldSelf")
+	return err != nil || celexpr.Mentions(x, "oldSelf")
 }
 
 // text is how the server's messages quote r.

@@ -195,6 +195,22 @@ type Error struct {
 	Text string `json:"-"`
 }
 
+// Advise replaces words in what the report advises to do, for programs that have other controls than the command's flags.
+func (r *Report) Advise(words *strings.Replacer) {
+	for i := range r.Warnings {
+		r.Warnings[i] = words.Replace(r.Warnings[i])
+	}
+	for _, remarks := range [...][]Remark{r.Unknown, r.Notes} {
+		for i := range remarks {
+			remarks[i].Message = words.Replace(remarks[i].Message)
+		}
+	}
+	for i := range r.Errors {
+		e := &r.Errors[i]
+		e.Message, e.Text = words.Replace(e.Message), words.Replace(e.Text)
+	}
+}
+
 // Refused reports whether the violation counts against the change.
 func (v *Violation) Refused() bool { return !v.Accepted && !v.Replaced }
 

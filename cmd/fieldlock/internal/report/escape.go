@@ -172,8 +172,14 @@ var (
 // Palette colours text, or leaves it as it is.
 type Palette bool
 
-// PaletteFor returns colours for a terminal, unless NO_COLOR is set.
+// Coloured is a writer that takes colours although it is not a terminal.
+type Coloured struct{ io.Writer }
+
+// PaletteFor returns colours for a terminal, unless NO_COLOR is set, and for a Coloured writer.
 func PaletteFor(w io.Writer) Palette {
+	if _, ok := w.(Coloured); ok {
+		return true
+	}
 	return Palette(IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 

@@ -1,4 +1,4 @@
-package compare
+package playground_test
 
 import (
 	"os"
@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestWebAssembly: the check of a web page links neither the Go toolchain's packages nor a client of clusters.
+// TestWebAssembly: the page links neither the Go toolchain's packages nor a client of clusters.
 func TestWebAssembly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	cmd := exec.Command("go", "list", "-deps", "../../docs/playground/wasm")
+	cmd := exec.Command("go", "list", "-deps", "./wasm")
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
