@@ -174,8 +174,12 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	u := k.update(by, newObj, oldObj)
 	u.live = live
 	named := func(name string) (value string, holds bool) { return conditions()[name](u) }
-	for _, found := range k.rules.Find(u.applied, u.stored, named) {
-		verdict.addFinding(&found)
+	found, err := k.rules.Find(kind.Update{New: u.applied, Old: u.stored, Named: named})
+	if err != nil {
+		panic(err) // likewise
+	}
+	for i := range found.Findings {
+		verdict.addFinding(&found.Findings[i])
 	}
 	for _, v := range keptDefaults(k.kept, u) {
 		verdict.add(&v.Row, v)

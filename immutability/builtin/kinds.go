@@ -148,7 +148,7 @@ type Kind struct {
 	keep    retention // nil for most kinds
 	kept    []keptSource
 	merging merging
-	rules   *kind.Rules
+	rules   *kind.Definition
 	err     error
 }
 
@@ -200,7 +200,7 @@ func (k *Kind) doCompile() error {
 			}
 		}
 	}
-	if k.rules, err = kind.Compile(k.fields, rows); err != nil {
+	if k.rules, err = kind.FromData(k.fields, rows); err != nil {
 		return err
 	}
 	gvk := schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}

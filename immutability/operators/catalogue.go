@@ -155,10 +155,9 @@ type Kind struct {
 
 	source *kindSource
 
-	once   sync.Once
-	fields *kind.Field
-	rules  *kind.Rules
-	err    error
+	once       sync.Once
+	definition *kind.Definition
+	err        error
 }
 
 // undefined reports whether k is nil or did not come from a Catalogue.

@@ -32,16 +32,30 @@ func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 	if err := k.compile(); err != nil {
 		panic(err) // the data is part of the program, and a test compiles all of it
 	}
-	is, was := k.fields.Stored(newObj, oldObj), k.fields.Stored(oldObj, nil)
-	if jsonvalue.Equal(is, was) {
+	found, changed, err := k.find(newObj, oldObj)
+	switch {
+	case err != nil:
+		panic(err) // likewise
+	case !changed:
 		return builtin.Verdict{Checked: true}
 	}
 	verdict := builtin.Verdict{Checked: rulesKnown}
-	k.conclude(&verdict, k.rules.Find(is, was, nil))
+	k.conclude(&verdict, found)
 	if text(newObj, "apiVersion") != text(oldObj, "apiVersion") {
 		withdraw(&verdict, "the objects are of two API versions, between which the operator converts")
 	}
 	return verdict
+}
+
+// find returns what the rows say about an update, and whether it changes what the operator compares.
+func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Finding, changed bool, err error) {
+	is, newErr := k.definition.Stored(newObj, oldObj)
+	was, oldErr := k.definition.Stored(oldObj, nil)
+	if err := cmp.Or(newErr, oldErr); err != nil {
+		return nil, false, err
+	}
+	found, err := k.definition.Find(kind.Update{New: is, Old: was})
+	return found.Findings, !jsonvalue.Equal(is, was), err
 }
 
 // conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the same
@@ -135,20 +149,20 @@ func (k *Kind) compile() error {
 }
 
 func (k *Kind) doCompile() error {
-	var err error
-	if k.fields, err = kind.NewField(k.source.Fields); err != nil {
+	fields, err := kind.NewField(k.source.Fields)
+	if err != nil {
 		return fmt.Errorf("%s: %w", k.Kind, err)
 	}
 	for i := range k.source.Rows {
 		row := &k.source.Rows[i]
 		for _, path := range row.Paths() {
 			if row.Annotation == "" {
-				k.fields.Hold(fieldpath.Parse(path))
+				fields.Hold(fieldpath.Parse(path))
 			}
 		}
 	}
-	k.fields.Hold(fieldpath.Parse("metadata.annotations.any"))
-	if k.rules, err = kind.Compile(k.fields, k.source.Rows); err != nil {
+	fields.Hold(fieldpath.Parse("metadata.annotations.any"))
+	if k.definition, err = kind.FromData(fields, k.source.Rows); err != nil {
 		return fmt.Errorf("%s: %w", k.Kind, err)
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -34,7 +35,7 @@ import (
 
 // applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
 // to v.
-func (d *crdDefinition) applied(v *verdict, p request) request {
+func (d *customKind) applied(v *verdict, p request) request {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !d.mayDiffer(p) {
 		return p
@@ -99,7 +100,7 @@ func withoutStatus(version *crd.Version, manifest map[string]any) map[string]any
 
 // emptied adds the nulls that a server-side apply would store and that may not be null. The API server makes null of an object in which nothing
 // is left.
-func (d *crdDefinition) emptied(v *verdict, sent *manifest.Object, version *crd.Version, p request) bool {
+func (d *customKind) emptied(v *verdict, sent *manifest.Object, version *crd.Version, p request) bool {
 	nulls := nulls(version.Schema, sent.Stored, side{p.new.Value(), p.old.Value()}, nil)
 	for _, at := range nulls {
 		path := at.String()
@@ -124,35 +125,35 @@ func asWritten(written, stored, old any) {
 			return
 		}
 		for name, member := range written {
-			is, was := child(stored, name), child(old, name)
+			is, was := kind.Child(stored, name), kind.Child(old, name)
 			switch member := member.(type) {
 			case nil:
-				if !is.ok && !was.ok {
+				if !is.OK && !was.OK {
 					object[name] = nil
 				}
 			case int64:
-				if is.ok {
+				if is.OK {
 					object[name] = member
 				}
 			default:
-				asWritten(member, is.v, was.v)
+				asWritten(member, is.Data, was.Data)
 			}
 		}
 	case []any:
 		for i := range written {
-			asWritten(written[i], child(stored, i).v, nil)
+			asWritten(written[i], kind.Child(stored, i).Data, nil)
 		}
 	}
 }
 
 // invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest, whose field at the path is not stored.
-func (d *crdDefinition) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, serverSide bool) {
+func (d *customKind) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, serverSide bool) {
 	written, err := d.prepare(version, p.new)
 	if err != nil {
 		return
 	}
 	stored, err := d.prepare(version, sent)
-	validator := d.laws[version].validity()
+	validator := d.versions[version].validity()
 	if err != nil || validator == nil {
 		return
 	}
@@ -181,8 +182,8 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(stored)) {
-			is, was := child(manifests.written, name), child(manifests.prepared, name)
-			if len(at) == 0 && name == "metadata" || is.ok && is.v == nil && was.ok && was.v == nil {
+			is, was := kind.Child(manifests.written, name), kind.Child(manifests.prepared, name)
+			if len(at) == 0 && name == "metadata" || is.OK && is.Data == nil && was.OK && was.Data == nil {
 				continue
 			}
 			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name), append(slices.Clip(at), name))...)
@@ -194,9 +195,9 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 		for i := range stored {
 			var was value
 			if s != nil {
-				was, _ = oldItem(s, stored, manifests.prepared, i)
+				was, _ = kind.OldItem(s, stored, manifests.prepared, i)
 			}
-			list = append(list, nulls(schema.Below(s, i), stored[i], side{child(manifests.written, i).v, was.v}, append(slices.Clip(at), i))...)
+			list = append(list, nulls(schema.Below(s, i), stored[i], side{kind.Child(manifests.written, i).Data, was.Data}, append(slices.Clip(at), i))...)
 		}
 	}
 	return list
@@ -207,17 +208,17 @@ func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	switch written := written.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(written)) {
-			below, is := append(slices.Clip(at), name), child(stored, name)
-			if !is.ok || written[name] == nil && is.v != nil {
+			below, is := append(slices.Clip(at), name), kind.Child(stored, name)
+			if !is.OK || written[name] == nil && is.Data != nil {
 				return below, true
 			}
-			if found, ok := taken(written[name], is.v, below); ok {
+			if found, ok := taken(written[name], is.Data, below); ok {
 				return found, true
 			}
 		}
 	case []any:
 		for i := range written {
-			if found, ok := taken(written[i], child(stored, i).v, append(slices.Clip(at), i)); ok {
+			if found, ok := taken(written[i], kind.Child(stored, i).Data, append(slices.Clip(at), i)); ok {
 				return found, true
 			}
 		}
@@ -225,9 +226,11 @@ func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	return nil, false
 }
 
-// newValidity returns a function that lists what the server finds wrong with an object, or with an update if the old one is not nil. The function
-// is nil if the schema cannot be used. Transition rules are left out, and rules that read the status: it is the cluster's.
-func newValidity(s *spec.Schema) func(newObj, oldObj map[string]any) []string {
+// validity lists what the server finds wrong with an object, or with an update if the old one is not nil. It is nil if the schema cannot
+// be used. Transition rules are left out, and rules that read the status: it is the cluster's.
+type validity func(newObj, oldObj map[string]any) []string
+
+func newValidity(s *spec.Schema) validity {
 	converted, err := celrun.Convert(s)
 	if err != nil {
 		return nil
@@ -240,7 +243,7 @@ func newValidity(s *spec.Schema) func(newObj, oldObj map[string]any) []string {
 	if err != nil {
 		return nil
 	}
-	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !readsStatus(r) })
+	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !kind.ReadsStatus(r) })
 	return func(newObj, oldObj map[string]any) (mistakes []string) {
 		errs := validation.ValidateCustomResource(nil, newObj, validator)
 		if oldObj != nil {
@@ -266,13 +269,13 @@ func newValidity(s *spec.Schema) func(newObj, oldObj map[string]any) []string {
 
 // mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than what the new one says: they
 // have null or something empty, other than in the metadata, or rules may see what the cluster has more than the manifest and its defaults.
-func (d *crdDefinition) mayDiffer(p request) bool {
+func (d *customKind) mayDiffer(p request) bool {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	if leavesEmpty(p.new) || leavesEmpty(p.old) || newVersion == nil || oldVersion == nil {
 		return true
 	}
-	more := d.before != nil || len(d.crd.Versions) > 1 || d.layered[newVersion]()
-	return more && !(d.laws[newVersion].empty() && d.laws[oldVersion].empty())
+	more := d.before != nil || len(d.crd.Versions) > 1 || d.versions[newVersion].layered()
+	return more && !(d.versions[newVersion].Empty() && d.versions[oldVersion].Empty())
 }
 
 // defaultsAContainer reports whether a default is an object or list that is not empty. What an apply sets in it is merged into it.
@@ -305,4 +308,6 @@ func leavesEmpty(o *manifest.Object) bool {
 type side struct{ written, prepared any }
 
 // at returns the value one step below.
-func (s side) at(step any) side { return side{child(s.written, step).v, child(s.prepared, step).v} }
+func (s side) at(step any) side {
+	return side{kind.Child(s.written, step).Data, kind.Child(s.prepared, step).Data}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -122,19 +123,19 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 	clientSide := func(by builtin.Applier) bool {
 		return by == builtin.ApplierClientSide || by == threeWay
 	}
-	kind := c.kinds.builtinOf(p.new)
+	of := c.kinds.builtinOf(p.new)
 	switch {
-	case kind != nil && clientSide(o.by) && clientSide(w.by):
+	case of != nil && clientSide(o.by) && clientSide(w.by):
 		return true
-	case kind == nil:
+	case of == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
-		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *crdDefinition) bool { return d.mayDiffer(p) })
+		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
-		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) && kind.Kind != "Deployment"
+		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) && of.Kind != "Deployment"
 	}
-	return len(o.violations) == 0 && !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
+	return len(o.violations) == 0 && !kind.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
 }
 
 // expires reports whether the cluster deletes a Job when it is done.
@@ -142,7 +143,7 @@ func expires(o *manifest.Object) bool {
 	if o.Group != "batch" || o.Kind != "Job" {
 		return false
 	}
-	return child(child(o.Value(), "spec").v, "ttlSecondsAfterFinished").v != nil
+	return kind.Child(kind.Child(o.Value(), "spec").Data, "ttlSecondsAfterFinished").Data != nil
 }
 
 // agree makes one verdict of those on all ways. Where some refuse and others accept, it is unknown.

@@ -1,26 +1,33 @@
 package compare
 
-import "github.com/fieldlock/fieldlock/immutability/builtin"
+import (
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+)
 
-// knownBuiltin judges objects of a kind that Kubernetes itself has. A version that the chosen minor does not serve is judged as
-// another one.
-func knownBuiltin(kind *builtin.Kind) *knownKind {
-	return &knownKind{
+// ofBuiltin judges objects of a kind that Kubernetes itself has. A version that the chosen minor does not serve is judged as another
+// one.
+func ofBuiltin(kind *builtin.Kind) *definition {
+	return &definition{
 		isBuiltin: true,
-		check: func(r request) (builtin.Verdict, error) {
-			if r.live != nil {
-				return kind.CheckLive(r.new.Value(), r.old.Value()), nil
-			}
-			by := r.by
-			if by == threeWay {
-				by = builtin.ApplierClientSide
-			}
-			return kind.CheckBy(by, r.new.Value(), r.old.Value()), nil
+		find: func(v *verdict, r request) error {
+			v.addRows(checkBuiltin(kind, r), r, "", nil)
+			return nil
 		},
-		replace: func(r request, judged builtin.Verdict) builtin.Replacement {
-			return kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), judged)
+		replace: func(r request, rows builtin.Verdict) *Replacement {
+			return rowsReplacement(kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), rows), rows, r)
 		},
 	}
+}
+
+// checkBuiltin returns the verdict on a request. A cluster has applied the manifest already.
+func checkBuiltin(kind *builtin.Kind, r request) builtin.Verdict {
+	switch {
+	case r.live != nil:
+		return kind.CheckLive(r.new.Value(), r.old.Value())
+	case r.by == threeWay:
+		return kind.CheckBy(builtin.ApplierClientSide, r.new.Value(), r.old.Value())
+	}
+	return kind.CheckBy(r.by, r.new.Value(), r.old.Value())
 }
 
 // identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest, also when

@@ -86,7 +86,7 @@ func (c *checker) nothingChecked() []string {
 }
 
 // unlocked reports whether the version has neither locks nor transition rules.
-func (d *crdDefinition) unlocked(v *crd.Version) bool { return d.laws[v].empty() }
+func (d *customKind) unlocked(v *crd.Version) bool { return d.versions[v].Empty() }
 
 // misspelled lists the keys in a schema that look like locks and are not: without lint, a misspelled lock would pass for
 // one that holds.
@@ -211,7 +211,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			reaches := func(unit string) bool {
 				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}], func(q pair) bool { return q.changes(p.new, b.at) })
 			}
-			if strings.Contains(fmt.Sprint(b.old.v, b.new.v), "${") || slices.ContainsFunc(readers, reaches) {
+			if strings.Contains(fmt.Sprint(b.old.Data, b.new.Data), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
 			}
 			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}

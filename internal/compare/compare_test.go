@@ -507,11 +507,3 @@ func TestRepeatedKeyIsNew(t *testing.T) {
 		t.Errorf("%d warnings about two places, one of which OLD has: want 1", warned)
 	}
 }
-
-// TestPasswordItems: the keys of items that are passwords as a whole are not shown.
-func TestPasswordItems(t *testing.T) {
-	s := schemaOf(t, `{"type": "array", "items": {"type": "object", "format": "password", "properties": {"k": {"type": "string"}}}}`)
-	if got := keysOf(newLaws(s, nil).redactionAt([]any{0}), map[string]any{"k": "secret"}, []string{"k"}); strings.Contains(got, "secret") || got == "" {
-		t.Errorf("the keys are %q", got)
-	}
-}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -110,7 +110,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		return
 	}
 	c.report.Violations = append(c.report.Violations, Violation{
-		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{o.Value(), true}, value{}),
+		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{Data: o.Value(), OK: true}, value{}),
 		Message: fmt.Sprintf("deletions of cost %s are refused: %s", d.Cost, d.Message),
 	})
 }
@@ -189,13 +189,11 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) 
 	return worst.Cost, worst.Message
 }
 
-func lossBy(d definition, o *manifest.Object) *Replacement {
-	r := d.replacement(request{pair: pair{new: o, old: o}})
-	of, ok := d.(*knownKind)
-	known := ok && of.isBuiltin
-	retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
+func lossBy(d *definition, o *manifest.Object) *Replacement {
+	r, known := d.replacement(request{pair: pair{new: o, old: o}}), d.isBuiltin
+	retention := kind.Child(kind.Child(o.Value(), "spec").Data, "persistentVolumeClaimRetentionPolicy").Data
 	switch {
-	case known && o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete":
+	case known && o.Kind == "StatefulSet" && kind.Child(retention, "whenDeleted").Data == "Delete":
 		r.Cost, r.Message = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
 	case !known || r.Cost != CostData && r.Cost != CostCascade:
 		r.Message = lossMessages[r.Cost]
@@ -258,12 +256,4 @@ func (r *Replacement) harmless() bool {
 func (r *Replacement) worse(other *Replacement) bool {
 	costs := Costs()
 	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
-}
-
-// The ways out of a refusal by a schema.
-const keepOldValues = "to avoid the replacement, keep the old values of the locked fields"
-
-// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
-func recreate(kind string, o *manifest.Object) string {
-	return fmt.Sprintf("kubectl delete %s %s && %s", shell.Quote(kind), kubectlName(o), tool.KubectlApply)
 }

@@ -93,23 +93,23 @@ func ofPod(s *spec.Schema) bool {
 // object is an empty one.
 func (d *described) changed(newVal, oldVal value, at fieldpath.Path, found func(at fieldpath.Path, d *described, newVal, oldVal value)) {
 	switch {
-	case d == nil || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v):
+	case d == nil || newVal.OK == oldVal.OK && jsonvalue.Equal(newVal.Data, oldVal.Data):
 		return
-	case d.sentence != "" && (newVal.ok != oldVal.ok || d.properties == nil):
+	case d.sentence != "" && (newVal.OK != oldVal.OK || d.properties == nil):
 		found(at, d, newVal, oldVal)
 		return
 	}
-	is, _ := newVal.v.(map[string]any)
-	was, _ := oldVal.v.(map[string]any)
+	is, _ := newVal.Data.(map[string]any)
+	was, _ := oldVal.Data.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(d.properties)) {
 		newMember, has := is[name]
 		oldMember, had := was[name]
-		d.properties[name].changed(value{newMember, has}, value{oldMember, had}, append(slices.Clip(at), name), found)
+		d.properties[name].changed(value{Data: newMember, OK: has}, value{Data: oldMember, OK: had}, append(slices.Clip(at), name), found)
 	}
-	newItems, _ := newVal.v.([]any)
-	oldItems, _ := oldVal.v.([]any)
+	newItems, _ := newVal.Data.([]any)
+	oldItems, _ := oldVal.Data.([]any)
 	for i := range min(len(newItems), len(oldItems)) {
-		d.items.changed(value{newItems[i], true}, value{oldItems[i], true}, append(slices.Clip(at), i), found)
+		d.items.changed(value{Data: newItems[i], OK: true}, value{Data: oldItems[i], OK: true}, append(slices.Clip(at), i), found)
 	}
 }
 
@@ -123,12 +123,12 @@ const (
 // describedChanges adds what the descriptions of the CRD say about the fields that change. In CRDs of Config Connector that are
 // made from Terraform's or Google's own schemas, "Immutable." is a lock that its webhook enforces, except in lists of objects.
 // Elsewhere it is a note, unless something else refuses the change of the field.
-func (d *crdDefinition) describedChanges(v *verdict, p request, operators bool) {
+func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 	version := d.version(p.new.APIVersion)
 	if p.new.APIVersion != p.old.APIVersion || version == nil {
 		return
 	}
-	root := d.descriptions[version]()
+	root := d.versions[version].descriptions()
 	if root == nil {
 		return
 	}
@@ -143,14 +143,14 @@ func (d *crdDefinition) describedChanges(v *verdict, p request, operators bool) 
 	enforced := operators && d.ofConfigConnector()
 	is, has := newObj["spec"]
 	was, had := oldObj["spec"]
-	root.properties["spec"].changed(value{is, has}, value{was, had}, fieldpath.Path{"spec"}, func(at fieldpath.Path, says *described, newVal, oldVal value) {
+	root.properties["spec"].changed(value{Data: is, OK: has}, value{Data: was, OK: had}, fieldpath.Path{"spec"}, func(at fieldpath.Path, says *described, newVal, oldVal value) {
 		path := at.String()
 		inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
 		switch {
 		case slices.ContainsFunc(v.violations, func(b Violation) bool { return related(b.Path, path) }):
 		case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
 			v.notes = append(v.notes, Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
-		case !oldVal.ok:
+		case !oldVal.OK:
 			v.unknown = append(v.unknown, Remark{Path: path, Message: configConnector + ": the field is immutable; the change is accepted only if the operator has filled in this very value"})
 		default:
 			v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
@@ -162,14 +162,14 @@ func (d *crdDefinition) describedChanges(v *verdict, p request, operators bool) 
 }
 
 // configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *crdDefinition) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) Violation {
+func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) Violation {
 	path := at.String()
 	v := Violation{
 		Path: path, at: at, Lock: string(immutability.LockImmutable), Message: "cannot make changes to immutable field(s): [" + path + "]",
 		EnforcedBy: configConnector, Source: configConnectorSource, old: oldVal, new: newVal,
 	}
 	v.Change = digest(v.old, v.new)
-	if d.laws[version].redactionAt(at) != nil {
+	if d.versions[version].RedactionAt(at) != nil {
 		v.old, v.new, v.Redacted = value{}, value{}, true
 	}
 	return v
@@ -177,7 +177,7 @@ func (d *crdDefinition) configConnectorViolation(version *crd.Version, at fieldp
 
 // ofConfigConnector reports whether the CRD is made from a schema that Config Connector's webhook compares objects by. Its newer
 // kinds have other controllers, which the webhook lets pass.
-func (d *crdDefinition) ofConfigConnector() bool {
+func (d *customKind) ofConfigConnector() bool {
 	labels, _ := yamldoc.At(d.crd.Document.Object, "metadata", "labels").(map[string]any)
 	made := labels["cnrm.cloud.google.com/tf2crd"] == "true" || labels["cnrm.cloud.google.com/dcl2crd"] == "true"
 	return made && strings.HasSuffix(d.crd.Group, configConnectorGroup)

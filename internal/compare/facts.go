@@ -22,27 +22,31 @@ func (k *kinds) factsOf(o *manifest.Object) (facts *crdfacts.Kind, ok bool) {
 	return crdfacts.Find(o.APIVersion, o.Kind)
 }
 
-// knownCRD judges custom resources whose CRD is not at hand by what is known of the CRD's transition rules.
-func knownCRD(facts *crdfacts.Kind) *knownKind {
-	return &knownKind{
-		inVersion: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
-		check: func(r request) (builtin.Verdict, error) {
-			if r.new.APIVersion != r.old.APIVersion {
-				return betweenVersions(facts, r), nil
-			}
-			return facts.Check(r.new.Value(), r.old.Value())
+// ofFacts judges custom resources whose CRD is not at hand by what is known of the CRD's transition rules.
+func ofFacts(facts *crdfacts.Kind) *definition {
+	return &definition{
+		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
+		find: func(v *verdict, r request) error {
+			judged, err := checkFacts(facts, r)
+			v.addRows(judged, r, "", func(b *Violation, found *builtin.Violation) {
+				b.SchemaPath, b.Source, b.Says = "", found.Row.Source, found.Row.Message
+				if facts.Password(b.at) {
+					b.hide()
+				}
+			})
+			return err
 		},
-		complete: func(v *Violation, found *builtin.Violation, _ request) {
-			v.SchemaPath, v.Source, v.Says = "", found.Row.Source, found.Row.Message
-			if facts.Password(v.at) {
-				v.hide()
-			}
-		},
-		replace: func(r request, _ builtin.Verdict) builtin.Replacement {
-			return builtin.Replacement{Cost: builtin.CostUnknown, Message: costMessages[CostUnknown],
-				How: []string{keepOldValues, recreate(facts.Plural+"."+facts.Group, r.new)}}
+		replace: func(r request, _ builtin.Verdict) *Replacement {
+			return customReplacement(CostUnknown, facts.Plural+"."+facts.Group, r)
 		},
 	}
+}
+
+func checkFacts(facts *crdfacts.Kind, r request) (builtin.Verdict, error) {
+	if r.new.APIVersion != r.old.APIVersion {
+		return betweenVersions(facts, r), nil
+	}
+	return facts.Check(r.new.Value(), r.old.Value())
 }
 
 // betweenVersions is the verdict on an object that changes its version: only the CRD tells how it is converted.

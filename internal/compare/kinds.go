@@ -20,10 +20,10 @@ import (
 type kinds struct {
 	builtin   *builtin.Kinds       // nil for none
 	operators *operators.Catalogue // nil for none
-	byKind    map[groupKind][]*crdDefinition
-	open      []*openDefinition // schemas of OpenAPI documents, and JSON Schemas
-	errs      []error           // CRDs of NEW that cannot be used
-	warnings  []string          // CRDs that only OLD has and that cannot be used
+	byKind    map[groupKind][]*customKind
+	open      []*openKind // schemas of OpenAPI documents, and JSON Schemas
+	errs      []error     // CRDs of NEW that cannot be used
+	warnings  []string    // CRDs that only OLD has and that cannot be used
 	broken    []invalidCRD
 	faulty    map[groupKind]error // mistakes in CRDs that the change does not touch
 
@@ -43,7 +43,7 @@ type invalidCRD struct {
 // newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice. Mistakes in a
 // CRD that both sides have alike are errors only if it was given as a schema; otherwise, they make its objects unknown.
 func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Options) *kinds {
-	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*crdDefinition{}, faulty: map[groupKind]error{}}
+	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*customKind{}, faulty: map[groupKind]error{}}
 	for _, c := range news {
 		k.add(c, false, o.NoDefaults)
 	}
@@ -84,7 +84,7 @@ func (k *kinds) addFaulty(f manifest.Faulty) {
 // add adds a CRD, unless it is there already.
 func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 	gk := groupKind{c.Group, c.Kind}
-	same := func(d *crdDefinition) bool { return manifest.SameCRD(d.crd.Document.Object, c.Document.Object) }
+	same := func(d *customKind) bool { return manifest.SameCRD(d.crd.Document.Object, c.Document.Object) }
 	if i := slices.IndexFunc(k.byKind[gk], same); i >= 0 {
 		k.byKind[gk][i].inOld = k.byKind[gk][i].inOld || onlyOld
 		return
@@ -94,7 +94,7 @@ func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 		k.broken[i].inOld = k.broken[i].inOld || onlyOld
 		return
 	}
-	d, errs := newCRDDefinition(c, onlyOld, noDefaults)
+	d, errs := newCustomKind(c, onlyOld, noDefaults)
 	if len(errs) > 0 {
 		k.broken = append(k.broken, invalidCRD{c, errs, !onlyOld, onlyOld})
 		return
@@ -103,42 +103,45 @@ func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 }
 
 // of returns the definitions of an object's kind, in any version; none for a kind that nobody knows.
-func (k *kinds) of(o *manifest.Object) []definition {
-	var list []definition
+func (k *kinds) of(o *manifest.Object) []*definition {
+	var list []*definition
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
-		list = append(list, d)
+		list = append(list, d.definition())
 	}
 	if err := k.faulty[groupKind{o.Group, o.Kind}]; err != nil {
-		list = append(list, faultyDefinition{err})
+		list = append(list, ofFaulty(err))
 	}
 	for _, d := range k.open {
 		if d.isOf(o) {
-			list = append(list, d)
+			list = append(list, d.definition())
 		}
 	}
 	if kind := k.builtinOf(o); kind != nil {
-		list = append(list, knownBuiltin(kind))
+		list = append(list, ofBuiltin(kind))
 	}
 	if kind, ok := k.operatorOf(o); ok {
-		list = append(list, knownOperator(kind, k.byKind[groupKind{o.Group, o.Kind}]))
+		list = append(list, ofOperator(kind, k.byKind[groupKind{o.Group, o.Kind}]))
 	}
 	if facts, ok := k.factsOf(o); ok {
-		list = append(list, knownCRD(facts))
+		list = append(list, ofFacts(facts))
 	}
 	return list
 }
 
-// faultyDefinition stands for a CRD with a mistake that the change does not touch: its author may be somebody else.
-type faultyDefinition struct{ mistake error }
-
-func (faultyDefinition) covers(string) bool { return true }
-
-func (d faultyDefinition) judge(request) (verdict, error) {
-	return verdict{unknown: []Remark{{Path: "apiVersion", Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + d.mistake.Error()}}}, nil
-}
-
-func (faultyDefinition) replacement(request) *Replacement {
-	return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown]}
+// ofFaulty stands for a CRD with a mistake that the change does not touch: its author may be somebody else.
+func ofFaulty(mistake error) *definition {
+	return &definition{
+		find: func(v *verdict, _ request) error {
+			v.unknown = []Remark{{
+				Path:    "apiVersion",
+				Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + mistake.Error(),
+			}}
+			return nil
+		},
+		replace: func(request, builtin.Verdict) *Replacement {
+			return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown]}
+		},
+	}
 }
 
 // identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group, and
@@ -167,9 +170,9 @@ func (k *kinds) clusterScoped(o *manifest.Object) bool {
 		return facts.Cluster
 	}
 	definitions := k.byKind[groupKind{o.Group, o.Kind}]
-	inOld := func(d *crdDefinition) bool { return d.inOld }
+	inOld := func(d *customKind) bool { return d.inOld }
 	known := slices.ContainsFunc(definitions, inOld)
-	return slices.ContainsFunc(definitions, func(d *crdDefinition) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
+	return slices.ContainsFunc(definitions, func(d *customKind) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
 }
 
 // knowsScope reports whether it is known if objects of o's kind have namespaces.
@@ -227,10 +230,10 @@ func (k *kinds) addDocuments(news, olds []*openapi.Document) {
 
 func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	if d.Root != "" {
-		k.open = append(k.open, &openDefinition{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld, defaults: &k.defaults})
+		k.open = append(k.open, &openKind{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld, defaults: &k.defaults})
 	}
 	for _, kind := range d.Kinds {
-		k.open = append(k.open, &openDefinition{
+		k.open = append(k.open, &openKind{
 			Document: d, amender: k.amender, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, defaults: &k.defaults,
 		})
 	}
@@ -262,7 +265,7 @@ func (k *kinds) unpicked() []string {
 	used, names := map[*openapi.Document]bool{}, map[*openapi.Document]string{}
 	var list []string
 	for _, d := range k.open {
-		used[d.Document] = used[d.Document] || d.apiVersion != "" || d.kind == "" || d.laws != nil
+		used[d.Document] = used[d.Document] || d.apiVersion != "" || d.kind == "" || d.compiled != nil
 		names[d.Document] = d.kind
 	}
 	for _, d := range k.open {

@@ -4,22 +4,22 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
-var _ definition = movedDefinition{}
-
-// movedDefinition judges an object that a change moves to a version which the CRD of its old version does not have: a new
-// version, or one with a new name. Without conversion, the object in storage stays the same one. So the laws of its old
+// move is an object that a change moves to a version which the CRD of its old version does not have: a new version, or
+// one with a new name. Without conversion, the object in storage stays the same one. So the locks and rules of its old
 // version count for the fields that both versions have.
-type movedDefinition struct{ new, old *crdDefinition }
+type move struct{ new, old *customKind }
 
 // covering returns the definitions that can judge a pair.
-func (k *kinds) covering(p request) []definition {
-	var list []definition
+func (k *kinds) covering(p request) []*definition {
+	var list []*definition
 	for _, d := range k.of(p.new) {
-		if d.covers(p.new.APIVersion) && d.covers(p.old.APIVersion) {
+		if d.inVersion(p.new.APIVersion) && d.inVersion(p.old.APIVersion) {
 			list = append(list, d)
 		}
 	}
@@ -33,47 +33,44 @@ func (k *kinds) covering(p request) []definition {
 		}
 		for _, after := range ofKind {
 			if after.covers(p.new.APIVersion) {
-				list = append(list, movedDefinition{after, before})
+				list = append(list, move{after, before}.definition())
 			}
 		}
 	}
 	return list
 }
 
-func (movedDefinition) covers(string) bool { return true }
+// definition judges the move.
+func (d move) definition() *definition {
+	return &definition{
+		find:    d.find,
+		replace: func(r request, _ builtin.Verdict) *Replacement { return d.new.replacement(r) },
+	}
+}
 
-func (d movedDefinition) judge(p request) (verdict, error) {
-	var v verdict
+func (d move) find(v *verdict, p request) error {
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})
-		return v, nil
+		return nil
 	}
 	if !d.new.covers(p.old.APIVersion) { // otherwise d.new judges the pair by itself
-		if err := d.check(&v, p, d.new, newVersion, nil, []*crd.Version{oldVersion}); err != nil {
-			return v, err
+		if err := d.check(v, p, d.new, newVersion, nil, []*crd.Version{oldVersion}); err != nil {
+			return err
 		}
 	}
 	// What the new version does not have is pruned from both sides.
-	if err := d.check(&v, p, d.old, oldVersion, []*crd.Version{newVersion}, []*crd.Version{oldVersion, newVersion}); err != nil {
-		return v, err
-	}
-	if len(v.violations)+v.more > 0 {
-		v.replacement = d.replacement(p)
-	}
-	return v, nil
+	return d.check(v, p, d.old, oldVersion, []*crd.Version{newVersion}, []*crd.Version{oldVersion, newVersion})
 }
 
-func (d movedDefinition) replacement(p request) *Replacement { return d.new.replacement(p) }
-
-// check adds what the pair breaks by the laws of one version of a CRD. Each side goes through the versions that lead there
-// first, then through that one. What the laws refuse although the value did not change is left out: the move to a version
-// that lacks a field is not a change of it.
-func (d movedDefinition) check(v *verdict, p request, by *crdDefinition, version *crd.Version, newThrough, oldThrough []*crd.Version) error {
-	laws := by.laws[version]
-	if laws.empty() {
+// check adds what the pair breaks by the locks and rules of one version of a CRD. Each side goes through the versions
+// that lead there first, then through that one. What they refuse although the value did not change is left out: the
+// move to a version that lacks a field is not a change of it.
+func (d move) check(v *verdict, p request, by *customKind, version *crd.Version, newThrough, oldThrough []*crd.Version) error {
+	definition := by.versions[version].Definition
+	if definition.Empty() {
 		return nil
 	}
 	newObj, err := d.old.prepareThrough(append(newThrough, version), p.new, d.new)
@@ -85,8 +82,9 @@ func (d movedDefinition) check(v *verdict, p request, by *crdDefinition, version
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(v *Violation) { by.place(v, p, version) }
-	err = cmp.Or(laws.check(&unmoved, oldObj, oldObj, oldObj, place), laws.check(&moved, newObj, oldObj, newObj, place))
+	place := func(v *Violation, _ *kind.Finding) { by.place(v, p, version) }
+	err = cmp.Or(unmoved.addFound(definition, kind.Update{New: oldObj, Old: oldObj}, place),
+		moved.addFound(definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}

@@ -20,29 +20,29 @@ func (k *kinds) operatorOf(o *manifest.Object) (kind *operators.Kind, ok bool) {
 	return k.operators.Find(o.APIVersion, o.Kind)
 }
 
-// knownOperator judges custom resources by what is known of their operator's webhooks. crds are those of the kind; they know
+// ofOperator judges custom resources by what is known of their operator's webhooks. crds are those of the kind; they know
 // defaults and passwords. An operator converts between versions, and its verdict says where that leaves a question open.
-func knownOperator(kind *operators.Kind, crds []*crdDefinition) *knownKind {
-	return &knownKind{
-		who:   kind.Operator.Name + ": ",
-		check: func(r request) (builtin.Verdict, error) { return kind.Check(operatorObjects(crds, r)), nil },
-		complete: func(v *Violation, found *builtin.Violation, r request) {
-			v.addOperator(kind.Operator, found, r)
-			for _, c := range crds {
-				if version := c.version(r.new.APIVersion); version != nil && c.laws[version].redactionAt(v.at) != nil {
-					v.hide()
+func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
+	return &definition{
+		find: func(v *verdict, r request) error {
+			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ", func(b *Violation, found *builtin.Violation) {
+				b.addOperator(kind.Operator, found, r)
+				if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.at) }) {
+					b.hide()
 				}
-			}
+			})
+			return nil
 		},
-		replace: func(r request, judged builtin.Verdict) builtin.Replacement {
+		replace: func(r request, rows builtin.Verdict) *Replacement {
 			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
-			return kind.Replacement(placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace)), judged)
+			in := placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace))
+			return rowsReplacement(kind.Replacement(in, rows), rows, r)
 		},
 	}
 }
 
 // operatorObjects returns the objects as the operator gets them: with the defaults of the CRD, where there is one.
-func operatorObjects(crds []*crdDefinition, r request) (newObj, oldObj map[string]any) {
+func operatorObjects(crds []*customKind, r request) (newObj, oldObj map[string]any) {
 	newObj, oldObj = r.new.Value(), r.old.Value()
 	for _, c := range crds {
 		newVersion, oldVersion := c.version(r.new.APIVersion), c.version(r.old.APIVersion)
@@ -77,16 +77,16 @@ func (v *Violation) addOperator(o operators.Operator, found *builtin.Violation, 
 func (v *Violation) showAsWritten(p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
-		if is := yamldoc.At(obj, at...); shown.ok && is != nil {
-			return value{is, true}
+		if is := yamldoc.At(obj, at...); shown.OK && is != nil {
+			return value{Data: is, OK: true}
 		}
 		return shown
 	}
 	v.new, v.old = written(newObj, v.at, v.new), written(oldObj, v.at, v.old)
 	for i, d := range v.found.Differences {
 		at := fieldpath.Resolve(v.Differences[i].Path, newObj, oldObj)
-		v.Differences[i].New = raw(written(newObj, at, value{d.New, d.HasNew}))
-		v.Differences[i].Old = raw(written(oldObj, at, value{d.Old, d.HasOld}))
+		v.Differences[i].New = raw(written(newObj, at, value{Data: d.New, OK: d.HasNew}))
+		v.Differences[i].Old = raw(written(oldObj, at, value{Data: d.Old, OK: d.HasOld}))
 	}
 }
 
@@ -99,14 +99,14 @@ func (k *kinds) complete(o *manifest.Object) bool {
 		return true
 	}
 	_, hasFacts := k.factsOf(o)
-	isOpen := slices.ContainsFunc(k.open, func(d *openDefinition) bool { return d.isOf(o) })
+	isOpen := slices.ContainsFunc(k.open, func(d *openKind) bool { return d.isOf(o) })
 	if len(k.byKind[gk]) == 0 && !hasFacts && !isOpen {
 		return false
 	}
 	if _, hasRows := k.operatorOf(o); hasRows || k.operators == nil {
 		return true
 	}
-	return slices.ContainsFunc(k.byKind[gk], (*crdDefinition).ofConfigConnector) || !k.operatorListed(o)
+	return slices.ContainsFunc(k.byKind[gk], (*customKind).ofConfigConnector) || !k.operatorListed(o)
 }
 
 // operatorListed reports whether the catalogue has kinds of the operator of an object. What is known of the kind's CRD tells the

@@ -28,20 +28,20 @@ func (k *kinds) partial(o *manifest.Object) bool {
 	if kind := k.builtinOf(o); kind != nil {
 		return kind.Missing(o.Value()) != ""
 	}
-	covers := func(d *crdDefinition) bool { return d.inOld && d.covers(o.APIVersion) }
-	lacks := func(d *crdDefinition) bool { return !covers(d) || d.lacks(o) }
+	covers := func(d *customKind) bool { return d.inOld && d.covers(o.APIVersion) }
+	lacks := func(d *customKind) bool { return !covers(d) || d.lacks(o) }
 	definitions := k.byKind[groupKind{o.Group, o.Kind}]
-	return slices.ContainsFunc(definitions, covers) && !slices.ContainsFunc(definitions, func(d *crdDefinition) bool { return !lacks(d) })
+	return slices.ContainsFunc(definitions, covers) && !slices.ContainsFunc(definitions, func(d *customKind) bool { return !lacks(d) })
 }
 
 // lacks reports whether an object lacks a field that its version requires and has no default for. One that cannot be read
 // counts as whole.
-func (d *crdDefinition) lacks(o *manifest.Object) bool {
+func (d *customKind) lacks(o *manifest.Object) bool {
 	v := d.version(o.APIVersion)
 	if v.Schema == nil {
 		return false
 	}
-	obj, err := d.preparers[v].Prepare(o.Value())
+	obj, err := d.versions[v].Stored(o.Value(), nil)
 	if _, ok := obj["status"]; ok && v.HasStatus {
 		obj = maps.Clone(obj)
 		obj["status"] = nil // which is not stored

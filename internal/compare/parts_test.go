@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	checks "github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -33,77 +31,6 @@ func decode(t *testing.T, text string) map[string]any {
 		t.Fatal(f.Err)
 	}
 	return f.Documents[0].Object
-}
-
-// TestCorrelate: the old value of an item of a keyed list is that of the item with the same keys, elsewhere that at the
-// same place.
-func TestCorrelate(t *testing.T) {
-	s := schemaOf(t, `{"type": "object", "properties": {
-		"a": {"type": "object", "additionalProperties": {"type": "string"}}, "plain": {"type": "array", "items": {"type": "string"}},
-		"keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"], "items": {"type": "object", "properties": {"k": {"type": "string"}, "l": {"type": "string"}, "v": {"type": "string"}}}}}}`)
-	newObj := decode(t, `{a: {b: one}, plain: [p, q, r], keyed: [{k: i, l: m, v: "1"}, {k: j, l: m, v: "2"}, {k: new, v: "3"}, 5], unknown: [u], set: s}`)
-	oldObj := decode(t, `{a: {b: two, gone: g}, plain: [q, p], keyed: [{k: j, l: m, v: "3", gone: g}, {k: i, l: o, v: "5"}, {k: i, l: m, v: "4"}], unknown: [w]}`)
-	for _, c := range []struct{ path, newVal, oldVal, reason string }{
-		{"a.b", "one", "two", "the same field"},
-		{"a.gone", "-", "g", "a field that NEW does not have"},
-		{"set", "s", "-", "a field that OLD does not have"},
-		{"plain[0]", "p", "q", "a list without keys"},
-		{"plain[2]", "r", "-", "an item that OLD does not have"},
-		{"keyed[0].v", "1", "4", "the item with both keys"},
-		{"keyed[1].v", "2", "3", "the item with both keys"},
-		{"keyed[2].v", "3", "-", "an item with new keys"},
-		{"keyed[3]", "-", "-", "an item that is no object: nobody can tell"},
-		{"unknown[0]", "u", "w", "a field that the schema does not have"},
-		{"keyed[1].gone", "-", "g", "a field that NEW's item does not have, at another index in OLD"},
-		{"none.at.all", "-", "-", "a path that leads nowhere"},
-	} {
-		newVal, oldVal := correlate(s, newObj, oldObj, fieldpath.Resolve(c.path, newObj, oldObj))
-		show := func(v value) string {
-			if !v.ok {
-				return "-"
-			}
-			return fmt.Sprint(v.v)
-		}
-		if show(newVal) != c.newVal || show(oldVal) != c.oldVal {
-			t.Errorf("%s: new %s, old %s, want %s and %s (%s)", c.path, show(newVal), show(oldVal), c.newVal, c.oldVal, c.reason)
-		}
-	}
-	if newVal, oldVal := correlate(s, newObj, oldObj, nil); !newVal.ok || !oldVal.ok {
-		t.Errorf("the whole objects: %v, %v", newVal, oldVal)
-	}
-	if newVal, oldVal := correlate(nil, newObj, oldObj, fieldpath.Path{"plain", 1}); newVal.v != "q" || oldVal.v != "p" {
-		t.Errorf("without a schema items have their index: %v, %v", newVal, oldVal)
-	}
-	if _, oldVal := correlate(s, newObj, map[string]any{"keyed": "x"}, fieldpath.Path{"keyed", 0, "v"}); oldVal.ok {
-		t.Errorf("OLD has no list there: %v", oldVal)
-	}
-}
-
-// TestPasswords: a value of format password is not shown, nor anything in one; what else is beside it is.
-func TestPasswords(t *testing.T) {
-	s := schemaOf(t, `{"type": "object", "properties": {
-		"p": {"type": "string", "format": "password"}, "o": {"type": "object", "format": "password", "properties": {"a": {"type": "string"}}},
-		"q": {"type": "object", "properties": {"p": {"type": "string", "format": "password"}, "a": {"type": "string"}}},
-		"m": {"type": "object", "additionalProperties": {"type": "string", "format": "password"}},
-		"l": {"type": "array", "items": {"type": "string", "format": "password"}}, "names": {"type": "array", "items": {"type": "string"}}}}`)
-	obj := decode(t, `{p: x, o: {a: x}, q: {p: x, a: b}, m: {k: x}, l: [x], names: [b], u: {p: b}}`)
-	for _, c := range []struct {
-		path, want string
-		redacted   bool
-	}{
-		{"p", `"(redacted)"`, true}, {"o", `"(redacted)"`, true}, {"o.a", `"(redacted)"`, true}, {"q", `{"a":"b","p":"(redacted)"}`, true}, {"q.a", `"b"`, false},
-		{"m", `{"k":"(redacted)"}`, true}, {"m.k", `"(redacted)"`, true}, {"l", `["(redacted)"]`, true}, {"l[0]", `"(redacted)"`, true}, {"names", `["b"]`, false}, {"u", `{"p":"b"}`, false},
-	} {
-		at := fieldpath.Resolve(c.path, obj)
-		v, _ := correlate(s, obj, obj, at)
-		got := new(checks.Redactor).Hide(newLaws(s, nil).redactionAt(at), v.v)
-		if text := string(raw(value{got, true})); text != c.want || hasRedacted(got) != c.redacted {
-			t.Errorf("%s: %s, redacted %v; want %s", c.path, text, hasRedacted(got), c.want)
-		}
-	}
-	if !hasRedacted([]any{"a", map[string]any{"b": "c", "d": []any{checks.Redacted}}}) || hasRedacted([]any{"a", map[string]any{"b": int64(1)}}) {
-		t.Error("a value that is not shown is found anywhere in another one")
-	}
 }
 
 // TestCommands: the arguments that name an object, its kind and its file for kubectl.
@@ -162,8 +89,8 @@ func TestRepeatedContainers(t *testing.T) {
 	f := manifest.File{Name: "f"}
 	f.Parse([]byte("a: b"))
 	o := &manifest.Object{ID: manifest.ID{Kind: "Widget", Name: "a"}, Document: f.Documents[0]}
-	large := value{strings.Repeat("x", 5<<20), true}
-	keyed, plain := &Violation{Path: "a", old: large, key: value{"k", true}}, &Violation{Path: "a", old: large}
+	large := value{Data: strings.Repeat("x", 5<<20), OK: true}
+	keyed, plain := &Violation{Path: "a", old: large, key: value{Data: "k", OK: true}}, &Violation{Path: "a", old: large}
 	p := &printer{}
 	var got []bool
 	for _, b := range []*Violation{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
@@ -177,10 +104,10 @@ func TestRepeatedContainers(t *testing.T) {
 	if want := []bool{false, false, false, false, false, false, true, false}; !slices.Equal(got, want) {
 		t.Errorf("left out: %v, want %v", got, want)
 	}
-	if got := string(raw(value{map[string]any{"a": "<b>"}, true})); got != `{"a":"<b>"}` {
+	if got := string(raw(value{Data: map[string]any{"a": "<b>"}, OK: true})); got != `{"a":"<b>"}` {
 		t.Errorf("a value is printed as %s", got)
 	}
-	if got := string(raw(value{nil, true})); got != "null" || raw(value{}) != nil {
+	if got := string(raw(value{Data: nil, OK: true})); got != "null" || raw(value{}) != nil {
 		t.Errorf("null is printed as %s, an absent value as %s", got, raw(value{}))
 	}
 }

@@ -96,7 +96,7 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 }
 
 // guarded reports whether a policy is for the update of a custom resource.
-func (c *checker) guarded(d *crdDefinition, p pair) bool {
+func (c *checker) guarded(d *customKind, p pair) bool {
 	if c.policies == nil || !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
 		return false
 	}
@@ -106,7 +106,7 @@ func (c *checker) guarded(d *crdDefinition, p pair) bool {
 }
 
 // update returns the update of a custom resource as policies see it, in the version of NEW.
-func (d *crdDefinition) update(p request) (*policy.Update, error) {
+func (d *customKind) update(p request) (*policy.Update, error) {
 	return policy.UpdateOf(d.crd.CRD, d.version(p.new.APIVersion).Name, func(name string) (newObj, oldObj map[string]any, err error) {
 		version, _ := d.crd.Version(name)
 		if newObj, err = d.prepare(version, p.new); err != nil {

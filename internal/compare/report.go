@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -339,10 +340,10 @@ func (r *printer) complete(v *Violation, o *manifest.Object) {
 		return
 	}
 	v.Key = raw(v.key)
-	if v.ValuesLeftOut = v.key.ok && r.repeated > maxRepeated; !v.ValuesLeftOut {
+	if v.ValuesLeftOut = v.key.OK && r.repeated > maxRepeated; !v.ValuesLeftOut {
 		v.Old, v.New = raw(v.old), raw(v.new)
 	}
-	if v.key.ok {
+	if v.key.OK {
 		r.repeated += len(v.Old) + len(v.New)
 	}
 }
@@ -357,15 +358,15 @@ func (v *Violation) change(newObj, oldObj *manifest.Object) string {
 	if oldObj == nil {
 		return digest(oldVal, newVal)
 	}
-	if !newVal.ok && !oldVal.ok {
-		newVal, oldVal = correlate(nil, newObj.Value(), oldObj.Value(), v.at)
+	if !newVal.OK && !oldVal.OK {
+		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.at)
 	}
 	of := digest(oldVal, newVal)
-	if len(v.at) == 0 || newVal.equal(oldVal) {
+	if len(v.at) == 0 || same(newVal, oldVal) {
 		of = digestObjects(newObj.Value(), oldObj.Value())
 	}
 	if v.Lock == lockServer {
-		of = digest(value{v.Message, true}, value{of, true})
+		of = digest(value{Data: v.Message, OK: true}, value{Data: of, OK: true})
 	}
 	return of
 }
@@ -391,14 +392,14 @@ func digestObjects(newObj, oldObj map[string]any) string {
 			}
 			changed["metadata."+name] = is
 		}
-		return value{changed, true}
+		return value{Data: changed, OK: true}
 	}
 	return digest(written(oldObj, newObj), written(newObj, oldObj))
 }
 
 // digest identifies a change from one value to another. An acceptance that has it does not accept the next change.
 func digest(oldVal, newVal value) string {
-	text, err := json.Marshal([]any{oldVal.ok, oldVal.v, newVal.ok, newVal.v})
+	text, err := json.Marshal([]any{oldVal.OK, oldVal.Data, newVal.OK, newVal.Data})
 	if err != nil {
 		return "" // decoded JSON always encodes
 	}
@@ -422,15 +423,15 @@ func (d *digests) of(oldVal, newVal value) string {
 
 // identical reports whether two values are the same container, or both absent.
 func identical(a, b value) bool {
-	if a.ok != b.ok || reflect.TypeOf(a.v) != reflect.TypeOf(b.v) {
+	if a.OK != b.OK || reflect.TypeOf(a.Data) != reflect.TypeOf(b.Data) {
 		return false
 	}
-	switch a.v.(type) {
+	switch a.Data.(type) {
 	case map[string]any, []any:
-		x, y := reflect.ValueOf(a.v), reflect.ValueOf(b.v)
+		x, y := reflect.ValueOf(a.Data), reflect.ValueOf(b.Data)
 		return x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 	}
-	return !a.ok
+	return !a.OK
 }
 
 // entry returns the entry that accepts v and no other change, without a reason.

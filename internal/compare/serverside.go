@@ -5,26 +5,24 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 // Updates of custom resources that a server-side apply cannot make, and any other request can.
 
 // serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook. With a
 // cluster, the server has answered already.
-func (d *crdDefinition) serverSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
+func (d *customKind) serverSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
 	if !isServerSide(p.by) || d.noDefaults || d.replaced {
 		return
 	}
 	if newVersion == oldVersion && d.inOld {
 		return // which saves converting the schema
 	}
-	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
+	newObj, err := d.versions[newVersion].Stored(p.new.Value(), nil)
 	if err != nil {
 		return // check reports it, where it matters
 	}
@@ -33,7 +31,7 @@ func (d *crdDefinition) serverSide(v *verdict, p request, newVersion, oldVersion
 		return
 	}
 	if newVersion != oldVersion || !d.inOld { // otherwise the server could not have stored it
-		if at, ok := mistyped(newVersion.Schema, oldObj, nil); ok {
+		if at, ok := kind.Mistyped(newVersion.Schema, oldObj); ok {
 			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s of the CRD, "+
 				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
 			return
@@ -57,8 +55,8 @@ func isServerSide(by builtin.Applier) bool {
 // unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
 // also in the object as written: the server converts it without pruning. The way out is to change to the version first, with a
 // difference, without which Flux sends nothing; an apply in it fails, too, if version is "".
-func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer, version string) {
-	before, err := d.preparers[last].Prepare(obj)
+func (d *customKind) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer, version string) {
+	before, err := d.versions[last].Stored(obj, nil)
 	if err != nil {
 		return
 	}
@@ -88,61 +86,27 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	}
 }
 
-// mistyped returns the steps to the first value that is of another type than its schema says. To a server-side apply, a text with a
-// format can be any scalar, unless the format is byte.
-func mistyped(s *spec.Schema, v any, at fieldpath.Path) (fieldpath.Path, bool) {
-	if s == nil || len(s.Type) == 0 || v == nil {
-		return nil, false
-	}
-	is, loose := "", s.Type.Contains("string") && s.Format != "" && s.Format != "byte"
-	switch v := v.(type) {
-	case map[string]any:
-		if is = "object"; s.Type.Contains(is) {
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if found, ok := mistyped(schema.Below(s, name), v[name], append(slices.Clip(at), name)); ok && (len(at) > 0 || name != "metadata") {
-					return found, true
-				}
-			}
-		}
-	case []any:
-		if is = "array"; s.Type.Contains(is) {
-			for i := range v {
-				if found, ok := mistyped(schema.Below(s, i), v[i], append(slices.Clip(at), i)); ok {
-					return found, true
-				}
-			}
-		}
-	case string:
-		is = "string"
-	case bool:
-		return at, !loose && !s.Type.Contains("boolean")
-	default:
-		return at, !loose && !s.Type.Contains("integer") && !s.Type.Contains("number")
-	}
-	return at, !s.Type.Contains(is)
-}
-
 // lost returns the steps to the first value of a manifest that is in one version of its object and not in another.
 func lost(written, is, was any, at fieldpath.Path) (fieldpath.Path, bool) {
 	switch written := written.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			below := append(slices.Clip(at), name)
-			member, inNew := child(is, name).v, child(is, name).ok
-			before := child(was, name)
+			member, inNew := kind.Child(is, name).Data, kind.Child(is, name).OK
+			before := kind.Child(was, name)
 			switch {
 			case !inNew || len(at) == 0 && name == "metadata":
-			case !before.ok && member != nil:
+			case !before.OK && member != nil:
 				return below, true
 			default:
-				if found, ok := lost(written[name], member, before.v, below); ok {
+				if found, ok := lost(written[name], member, before.Data, below); ok {
 					return found, true
 				}
 			}
 		}
 	case []any:
 		for i := range written {
-			if found, ok := lost(written[i], child(is, i).v, child(was, i).v, append(slices.Clip(at), i)); ok {
+			if found, ok := lost(written[i], kind.Child(is, i).Data, kind.Child(was, i).Data, append(slices.Clip(at), i)); ok {
 				return found, true
 			}
 		}

@@ -145,9 +145,9 @@ func (p pair) unknownAt(at fieldpath.Path) bool { return isUnknown(p.new, at) ||
 
 // unknownBelow reports whether all members are unknown that differ in the objects of a violation.
 func (p pair) unknownBelow(v *Violation) bool {
-	newVal, isObject := v.new.v.(map[string]any)
-	oldVal, both := v.old.v.(map[string]any)
-	if !isObject || !both || !v.new.ok || !v.old.ok || len(newVal) != len(oldVal) {
+	newVal, isObject := v.new.Data.(map[string]any)
+	oldVal, both := v.old.Data.(map[string]any)
+	if !isObject || !both || !v.new.OK || !v.old.OK || len(newVal) != len(oldVal) {
 		return false
 	}
 	for name, member := range newVal {

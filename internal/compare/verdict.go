@@ -8,8 +8,10 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -22,6 +24,7 @@ type verdict struct {
 	unknown, notes []Remark
 	replacement    *Replacement     // what replacing the object costs, where there are violations
 	edits          []string         // of the manifest, each of which is enough for one violation
+	rows           builtin.Verdict  // of a kind that is known from data
 	old            *manifest.Object // what new was compared with
 }
 
@@ -46,7 +49,7 @@ func (v *verdict) addRemarks(unknown, notes []Remark) {
 func (v *verdict) merge(violations []Violation) {
 	type identity struct{ path, lock, rule, key, policy, message string }
 	identify := func(b *Violation) identity {
-		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key))), b.Policy, ""}
+		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.OK, string(raw(b.key))), b.Policy, ""}
 		if b.Policy != "" {
 			id.message = b.Message // two failures of one policy have no rule
 		}
@@ -61,16 +64,6 @@ func (v *verdict) merge(violations []Violation) {
 			v.violations = append(v.violations, violations[i])
 		}
 	}
-}
-
-// definition is one schema of a kind: a CRD, a built-in kind, a schema of an OpenAPI document.
-type definition interface {
-	// covers reports whether objects of this apiVersion can be judged.
-	covers(apiVersion string) bool
-	// judge compares an object that both sides have, in versions that the definition covers.
-	judge(r request) (verdict, error)
-	// replacement returns what it takes to replace the object, whatever refuses the update.
-	replacement(r request) *Replacement
 }
 
 // request is one request to update an object that both sides have.
@@ -100,37 +93,37 @@ func (v *Violation) summary() string {
 	return v.Path + ": " + v.Message
 }
 
-// value is a value that can be absent.
-type value struct {
-	v  any
-	ok bool
-}
+// lockRule is the lock of violations of CEL rules that equal no lock.
+const lockRule = string(kind.LockRule)
 
-// equal reports whether two values are both absent, or equal.
-func (v value) equal(other value) bool { return v.ok == other.ok && jsonvalue.Equal(v.v, other.v) }
+// value is a value that can be absent.
+type value = checks.Value
+
+// same reports whether two values are both absent, or equal.
+func same(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
 // newViolation returns what a validator found at a path, without the subject and the place of the lock.
 func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
 	v := Violation{
 		Path: path, at: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath,
-		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
+		old: value{Data: found.Old, OK: found.HasOld}, new: value{Data: found.New, OK: found.HasNew}, key: value{Data: found.Key, OK: found.HasKey},
 		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
 	}
 	if found.Lock == immutability.LockIncomparable {
 		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
 	}
 	for _, d := range found.Differences {
-		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{d.Old, d.HasOld}), raw(value{d.New, d.HasNew})})
+		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{Data: d.Old, OK: d.HasOld}), raw(value{Data: d.New, OK: d.HasNew})})
 	}
 	return v
 }
 
 // raw encodes a value that is there, null included; an absent one is left out.
 func raw(v value) json.RawMessage {
-	if !v.ok {
+	if !v.OK {
 		return nil
 	}
-	text, err := jsonvalue.Encode(v.v)
+	text, err := jsonvalue.Encode(v.Data)
 	if err != nil {
 		return json.RawMessage("null") // decoded JSON always encodes
 	}

@@ -1,6 +1,7 @@
 package crdfacts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,19 +26,30 @@ func (k *Kind) Check(newObj, oldObj map[string]any) (builtin.Verdict, error) {
 	if k.err != nil {
 		return builtin.Verdict{}, k.err
 	}
-	for _, found := range k.compiled.locks.find(newObj, oldObj) {
-		message := found.broken.Message()
-		if found.row.Says != "" {
-			message += "; the rule says: " + found.row.Says
-		}
-		v.Violations = append(v.Violations, builtin.Violation{Path: found.broken.Path.String(), Broken: found.broken, Message: message, Row: k.row(found.row)})
+	locked, err := k.compiled.locks.find(newObj, oldObj)
+	if err != nil {
+		return builtin.Verdict{}, err
 	}
-	for _, found := range k.compiled.open.find(newObj, oldObj) {
-		message := "a transition rule of " + k.Source() + " reads the field, and only the CRD can tell whether it refuses the change; give the CRD with --schema"
-		if found.row.Says != "" {
-			message += ". The rule says: " + found.row.Says
+	open, err := k.compiled.open.find(newObj, oldObj)
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	for _, f := range locked {
+		row := k.compiled.locks.row(f.Broken.SchemaPath)
+		message := f.Message
+		if row.Says != "" {
+			message += "; the rule says: " + row.Says
 		}
-		v.Unknown = append(v.Unknown, builtin.Remark{Path: found.broken.Path.String(), Message: message, Row: k.row(found.row)})
+		v.Violations = append(v.Violations, builtin.Violation{Path: f.Path, Broken: f.Broken, Message: message, Row: k.row(row)})
+	}
+	for _, f := range open {
+		row := k.compiled.open.row(f.Broken.SchemaPath)
+		message := "a transition rule of " + k.Source() + " reads the field, and only the CRD can tell whether it refuses the change; " +
+			"give the CRD with --schema"
+		if row.Says != "" {
+			message += ". The rule says: " + row.Says
+		}
+		v.Unknown = append(v.Unknown, builtin.Remark{Path: f.Path, Message: message, Row: k.row(row)})
 	}
 	return v, nil
 }
@@ -52,9 +64,8 @@ type compiled struct{ locks, open *ruled }
 
 // ruled are rows, as one schema.
 type ruled struct {
-	fields    *kind.Field
-	validator *immutability.Validator
-	rows      []*Row
+	*kind.Definition
+	rows []*Row
 }
 
 func compile(k *Kind) (*compiled, error) {
@@ -82,7 +93,6 @@ func newRuled(k *Kind, rows []*Row) (*ruled, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ruled{fields: fields, rows: rows}
 	var marks []kind.Mark
 	for _, row := range rows {
 		path := fieldpath.Parse(row.Path)
@@ -97,8 +107,12 @@ func newRuled(k *Kind, rows []*Row) (*ruled, error) {
 			fields.At(append(slices.Clip(m.At), fieldpath.EachValue))
 		}
 	}
-	r.validator, err = immutability.Compile(fields.Schema(marks...))
-	return r, err
+	s := fields.Schema(marks...)
+	locks, err := immutability.Compile(s)
+	if err != nil {
+		return nil, err
+	}
+	return &ruled{kind.FromSchema(s, locks, fields.Prepare), rows}, nil
 }
 
 // hold marks the objects on the way to a row that is unknown, except those that are lists or maps: rules above it see what an
@@ -111,22 +125,18 @@ func hold(fields *kind.Field, path fieldpath.Path) {
 	}
 }
 
-// finding is a change of a field that has a row.
-type finding struct {
-	broken immutability.Violation
-	row    *Row
-}
-
 // find returns the changes of fields that have a row.
-func (r *ruled) find(newObj, oldObj map[string]any) []finding {
+func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Finding, error) {
 	if r == nil {
-		return nil
+		return nil, nil
 	}
-	var all []finding
-	for _, v := range r.validator.Check(r.fields.Stored(newObj, nil), r.fields.Stored(oldObj, nil)).Violations {
-		all = append(all, finding{v, r.row(v.SchemaPath)})
+	is, newErr := r.Stored(newObj, nil)
+	was, oldErr := r.Stored(oldObj, nil)
+	if err := cmp.Or(newErr, oldErr); err != nil {
+		return nil, err
 	}
-	return all
+	found, err := r.Find(kind.Update{New: is, Old: was})
+	return found.Findings, err
 }
 
 // row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the locks that

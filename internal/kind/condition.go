@@ -13,8 +13,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/canonical"
 )
 
-// condition is a CEL expression on self and oldSelf, the objects after and before the update. They are dynamic: what a field
-// holds is known when the expression runs. Optional syntax and the API server's libraries are there: self.?spec.?size.
+// condition is a CEL expression on self and oldSelf, the objects after and before the update. They are dynamic: what a
+// field holds is known when the expression runs. Optional syntax and the API server's libraries are there:
+// self.?spec.?size.
 type condition struct {
 	text    string
 	program cel.Program
@@ -50,8 +51,8 @@ func newCondition(text string) (*condition, error) {
 	return &condition{text, program}, nil
 }
 
-// holds reports whether the condition is true. The error is that it has no boolean value for these objects: a field has an
-// unexpected type, or the objects are so large that the expression would cost too much.
+// holds reports whether the condition is true. The error is that it has no boolean value for these objects: a field has
+// an unexpected type, or the objects are so large that the expression would cost too much.
 func (c *condition) holds(newObj, oldObj map[string]any) (bool, error) {
 	if strings.Contains(c.text, "quantity(") {
 		if text := cmp.Or(canonical.Vast(newObj), canonical.Vast(oldObj)); text != "" {

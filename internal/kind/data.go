@@ -1,14 +1,3 @@
-// Package kind is what is known about the updates of a kind, however it is known: its fields, and the rows that lock them. The
-// data of built-in kinds and of operators' kinds has one form here, and one evaluator:
-//
-//	fields, err := kind.NewField(source.Fields)       // the tree of its fields
-//	rules, err := kind.Compile(fields, source.Rows)   // its locks
-//	is, was := fields.Stored(newObj, oldObj), fields.Stored(oldObj, nil)
-//	for _, found := range rules.Find(is, was, nil) {
-//		...
-//	}
-//
-// What the server of a built-in kind does besides, its package adds: the form of Go types before, and texts after.
 package kind
 
 import (
@@ -25,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Source is what a file of data says about one kind. The files of built-in kinds and of operators have this form; each embeds
-// Source and adds the keys that only its kinds need.
+// Source is what a file of data says about one kind. The files of built-in kinds and of operators have this form; each
+// embeds Source and adds the keys that only its kinds need.
 type Source struct {
 	Kind     string               `json:"kind"`
 	Plural   string               `json:"plural"`
@@ -39,8 +28,8 @@ type Source struct {
 	Rows     []Row                `json:"rows"`
 }
 
-// Ways returns the ways to get a refused change through, each once: what is to be done before a replacement or instead of it,
-// then the replacements, the gentlest first. fill fills in {delete}, {apply} and the like.
+// Ways returns the ways to get a refused change through, each once: what is to be done before a replacement or instead
+// of it, then the replacements, the gentlest first. fill fills in {delete}, {apply} and the like.
 func (s *Source) Ways(fill *strings.Replacer, before ...string) []string {
 	replacements := s.How
 	if len(replacements) == 0 {
@@ -72,8 +61,8 @@ type FieldData struct {
 	Default     *any   `json:"default,omitempty"`     // what the server or the operator fills in
 	Once        bool   `json:"once,omitempty"`        // it fills it in only when the object is created
 	DefaultFrom string `json:"defaultFrom,omitempty"` // the path of the field whose value it fills in
-	// Type is a JSON type, for a field whose zero value counts as absent; or quantity, duration or base64, for a text that is
-	// compared by its meaning.
+	// Type is a JSON type, for a field whose zero value counts as absent; or quantity, duration or base64, for a text that
+	// is compared by its meaning.
 	Type     string   `json:"type,omitempty"`
 	Nullable bool     `json:"nullable,omitempty"` // null is a value, not absent
 	Keys     []string `json:"keys,omitempty"`     // the items of the list correlate by these keys
@@ -83,7 +72,7 @@ type FieldData struct {
 	// none, or unknown. Where nothing is said, it is unknown, and so is a change between absent and a zero value.
 	Normalize string `json:"normalize,omitempty"`
 
-	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the value as a whole, but for objects in a client-side one
+	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the whole value, but for objects in a client-side one
 	MergeSet   bool `json:"mergeSet,omitempty"`   // a server-side apply merges the list as a set
 	PatchSet   bool `json:"patchSet,omitempty"`   // a client-side apply does
 	RetainKeys bool `json:"retainKeys,omitempty"` // a client-side apply keeps only the members in the manifest

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Field is a node in the tree of what a comparison needs to know about the fields of a kind. It stores objects as the server
-// or the operator does, and it is the schema below and above a lock. A nil Field knows nothing.
+// Field is a node in the tree of what a comparison needs to know about the fields of a kind. It stores objects as the
+// server or the operator does, and it is the schema below and above a lock. A nil Field knows nothing.
 //
 //	fields  spec.mode: {default: fast}
 //	        spec.size: {type: quantity}
@@ -22,14 +22,17 @@ import (
 //	stored  {spec: {size: "1073741824", mode: fast}}
 type Field struct {
 	FieldData
-	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty one, unless
-	// Normalize is none.
+	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty one,
+	// unless Normalize is none.
 	Held bool
 
 	properties map[string]*Field
 	items      *Field
 	values     *Field // the values of a map
 }
+
+// types are the values of FieldData.Type.
+var types = []string{"", "quantity", "duration", "base64", "string", "boolean", "integer", "number", "object", "array"}
 
 // NewField makes the tree of a kind.
 func NewField(fields map[string]FieldData) (*Field, error) {
@@ -38,7 +41,7 @@ func NewField(fields map[string]FieldData) (*Field, error) {
 		if f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none", "unknown"}, f.Normalize) {
 			return nil, fmt.Errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		}
-		if !slices.Contains([]string{"", "quantity", "duration", "base64", "string", "boolean", "integer", "number", "object", "array"}, f.Type) {
+		if !slices.Contains(types, f.Type) {
 			return nil, fmt.Errorf("%s: unknown type %q", path, f.Type)
 		}
 		if f.Default != nil {
@@ -77,7 +80,8 @@ func (f *Field) At(steps fieldpath.Path) *Field {
 	return f
 }
 
-// Hold marks the objects on the way to a locked field as held. Lists and maps can be absent, and nothing below them is held.
+// Hold marks the objects on the way to a locked field as held. Lists and maps can be absent, and nothing below them is
+// held.
 func (f *Field) Hold(steps fieldpath.Path) {
 	for i, step := range steps[:len(steps)-1] {
 		if next := steps[i+1]; next == fieldpath.EachItem || next == fieldpath.EachValue {
@@ -115,13 +119,18 @@ func (f *Field) Property(name string) *Field {
 	return f.values
 }
 
-// Stored returns a copy of obj as it is compared: without null and what counts as absent, with defaults, and with amounts and
-// durations in one form. The object is applied over before, which is nil for one that is created: a field that is removed gets
-// no default that is filled in only once.
+// Stored returns a copy of obj as it is compared: without null and what counts as absent, with defaults, and with
+// amounts and durations in one form. The object is applied over before, which is nil for one that is created: a field
+// that is removed gets no default that is filled in only once.
 func (f *Field) Stored(obj, before map[string]any) map[string]any {
 	out, _ := f.canonical(obj, "").(map[string]any)
 	f.fill(out, out, f.canonical(before, ""))
 	return out
+}
+
+// Prepare is Stored as a Preparer.
+func (f *Field) Prepare(obj, before map[string]any) (map[string]any, error) {
+	return f.Stored(obj, before), nil
 }
 
 // canonical returns the one form of a value; mode says which values count as absent.
@@ -168,7 +177,8 @@ func (f *Field) keeps(member any, mode string) bool {
 	return !countsAsAbsent(member, f.mode(mode))
 }
 
-// mode returns which values count as absent at f and below; above is what its parent says, and "" means that nobody knows.
+// mode returns which values count as absent at f and below; above is what its parent says, and "" means that nobody
+// knows.
 func (f *Field) mode(above string) string {
 	switch {
 	case f == nil || f.Normalize == "":
@@ -259,8 +269,8 @@ type Mark struct {
 	Keys map[string]any
 }
 
-// Schema returns the OpenAPI schema of the tree with marks. It has what the locks need: the way to them, and what is known
-// below them.
+// Schema returns the OpenAPI schema of the tree with marks. It has what the locks need: the way to them, and what is
+// known below them.
 func (f *Field) Schema(marks ...Mark) *spec.Schema { return f.schema(marks, false) }
 
 func (f *Field) schema(marks []Mark, isLocked bool) *spec.Schema {
@@ -347,8 +357,8 @@ func (f *Field) list(s, item *spec.Schema) {
 	}
 }
 
-// leavesOpen reports whether two canonical values at a path differ only in what may count as absent, so that it is not known
-// whether they are equal.
+// leavesOpen reports whether two canonical values at a path differ only in what may count as absent, so that it is not
+// known whether they are equal.
 func (f *Field) leavesOpen(at fieldpath.Path, newVal, oldVal any) bool {
 	f, mode := f.below(at)
 	mode = f.mode(mode)

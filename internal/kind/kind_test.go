@@ -39,7 +39,7 @@ rows:
 - {field: spec.admin, lock: immutable, named: [root], unknown: the cluster knows}
 `
 
-func machineOf(t *testing.T) (*Field, *Rules) {
+func machineOf(t *testing.T) (*Field, *Definition) {
 	t.Helper()
 	var source Source
 	if err := yaml.UnmarshalStrict([]byte(machine), &source); err != nil {
@@ -49,7 +49,7 @@ func machineOf(t *testing.T) (*Field, *Rules) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := Compile(fields, source.Rows)
+	rules, err := FromData(fields, source.Rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,11 @@ func TestFind(t *testing.T) {
 		defaults := "{spec: {frozen: false, replicas: 1}}"
 		newObj, oldObj := merge(objectOf(t, defaults), objectOf(t, row.new)), merge(objectOf(t, defaults), objectOf(t, row.old))
 		var got []string
-		for _, found := range rules.Find(newObj, oldObj, row.named) {
+		all, err := rules.Find(Update{New: newObj, Old: oldObj, Named: row.named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range all.Findings {
 			text := found.Path + ": " + found.Message
 			if found.Open != "" {
 				text += "(open)"
@@ -173,7 +177,7 @@ func TestMistakes(t *testing.T) {
 		"no lock": {Field: "a"}, "a lock that nobody knows": {Field: "a", Lock: "frozen"}, "a rule that is not CEL": {Field: "a", Rule: "self."},
 		"a condition that is not CEL": {Field: "a", Lock: "immutable", When: "&&"}, "keys of a text": {Field: "a", Lock: "addition-only"},
 	} {
-		if _, err := Compile(&Field{}, []Row{row}); err == nil {
+		if _, err := FromData(&Field{}, []Row{row}); err == nil {
 			t.Errorf("%s is no error", name)
 		}
 	}

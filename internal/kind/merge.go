@@ -6,8 +6,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Merged returns the schema by which applies merge the fields of the tree. With caution, objects keep the defaults that a client-side apply drops, and
-// what a server-side apply replaces as a whole is replaced.
+// Merged returns the schema by which applies merge the fields of the tree. With caution, objects keep the defaults that
+// a client-side apply drops, and what a server-side apply replaces as a whole is replaced.
 func (f *Field) Merged(cautious bool) *spec.Schema {
 	s := &spec.Schema{}
 	if f == nil {

@@ -1,4 +1,4 @@
-package compare
+package kind
 
 import (
 	"encoding/json"

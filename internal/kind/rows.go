@@ -3,7 +3,6 @@ package kind
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,31 +13,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Rules are the rows of a kind, compiled. A nil Rules refuses nothing.
-type Rules struct {
-	fields     *Field
-	checks     []*check
-	conditions []*condition // each text once: the rows of a kind share most of them
-}
-
-// Compile compiles the rows of a kind whose fields are known. The error names the row.
-func Compile(fields *Field, rows []Row) (*Rules, error) {
-	r := &Rules{fields: fields}
-	for i := range rows {
-		for _, path := range rows[i].Paths() {
-			c, err := r.compile(&rows[i], path)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			r.checks = append(r.checks, c)
-		}
-	}
-	return r, nil
-}
-
-// check is a row for one of its fields, compiled. It is broken by a word, by a rule in CEL, by a function in Go, by an
-// annotation, or by a path that is not allowed.
-type check struct {
+// lockedRow is a row for one of its fields, compiled. It is broken by a word, by a rule in CEL, by a function in Go, by
+// an annotation, or by a path that is not allowed.
+type lockedRow struct {
 	*Row
 	path       string
 	steps      fieldpath.Path
@@ -49,16 +26,16 @@ type check struct {
 // none is the number of no condition.
 const none = -1
 
-func (r *Rules) compile(row *Row, path string) (*check, error) {
-	c := &check{Row: row, path: path, steps: fieldpath.Parse(path), when: none, rule: none}
+func (d *Definition) compile(row *Row, path string) (*lockedRow, error) {
+	c := &lockedRow{Row: row, path: path, steps: fieldpath.Parse(path), when: none, rule: none}
 	if len(row.Locks()) == 0 {
 		return nil, errors.New("the row has no lock")
 	}
 	var err error
-	if c.when, err = r.condition(row.When); err != nil {
+	if c.when, err = d.condition(row.When); err != nil {
 		return nil, err
 	}
-	if c.rule, err = r.condition(row.Rule); err != nil {
+	if c.rule, err = d.condition(row.Rule); err != nil {
 		return nil, err
 	}
 	if row.Annotation != "" {
@@ -76,62 +53,24 @@ func (r *Rules) compile(row *Row, path string) (*check, error) {
 	if row.Lock == string(immutability.LockImmutable) && !row.Ordered {
 		marks[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
-	c.validator, err = immutability.Compile(r.fields.Schema(Mark{c.steps, marks}))
+	c.validator, err = immutability.Compile(d.fields.Schema(Mark{c.steps, marks}))
 	return c, err
 }
 
 // condition returns the number of a condition, and compiles it unless it is known. "" has none.
-func (r *Rules) condition(text string) (int, error) {
+func (d *Definition) condition(text string) (int, error) {
 	if text == "" {
 		return none, nil
 	}
-	if i := slices.IndexFunc(r.conditions, func(c *condition) bool { return c.text == text }); i >= 0 {
+	if i := slices.IndexFunc(d.conditions, func(c *condition) bool { return c.text == text }); i >= 0 {
 		return i, nil
 	}
 	c, err := newCondition(text)
 	if err != nil {
 		return none, err
 	}
-	r.conditions = append(r.conditions, c)
-	return len(r.conditions) - 1, nil
-}
-
-// Finding is what one row says about an update.
-type Finding struct {
-	Row     *Row
-	Locked  string // the path of the row
-	Path    string // the path of the object
-	Message string // what the row says
-	Broken  immutability.Violation
-	// Open is why it is not certain that the row refuses the update; "" where it is. Err is set for a rule that has no value.
-	Open string
-	Err  error
-}
-
-// Named evaluates the function of a name in Go, which Row.Check and Row.Unless call; value is what {value} in the row's text
-// stands for.
-type Named func(name string) (value string, holds bool)
-
-// Find returns what the rows say about an update of two objects as the server or the operator stores them, in the order of
-// the rows.
-func (r *Rules) Find(newObj, oldObj map[string]any, named Named) []Finding {
-	if r == nil {
-		return nil
-	}
-	u := &update{Rules: r, newObj: newObj, oldObj: oldObj, named: named, results: make([]result, len(r.conditions))}
-	var found []Finding
-	for _, c := range r.checks {
-		found = append(found, u.run(c)...)
-	}
-	return found
-}
-
-// update is one update that the rows judge.
-type update struct {
-	*Rules
-	newObj, oldObj map[string]any
-	named          Named
-	results        []result // of the conditions
+	d.conditions = append(d.conditions, c)
+	return len(d.conditions) - 1, nil
 }
 
 // result is the value of a condition.
@@ -148,13 +87,17 @@ func (u *update) holds(i int) (bool, error) {
 	r := &u.results[i]
 	if !r.evaluated {
 		r.evaluated = true
-		r.holds, r.err = u.conditions[i].holds(u.newObj, u.oldObj)
+		r.holds, r.err = u.conditions[i].holds(u.New, u.Old)
 	}
 	return r.holds, r.err
 }
 
-// run returns what a row says about the update.
-func (u *update) run(c *check) []Finding {
+var _ part = (*lockedRow)(nil)
+
+// find returns what the row says about an update.
+func (c *lockedRow) find(u *update) (found []Finding, more int, err error) { return u.run(c), 0, nil }
+
+func (u *update) run(c *lockedRow) []Finding {
 	applies, err := u.applies(c)
 	switch {
 	case err != nil:
@@ -166,7 +109,7 @@ func (u *update) run(c *check) []Finding {
 	case c.Annotation != "":
 		return u.annotations(c)
 	case c.Check != "":
-		value, broken := u.named(c.Check)
+		value, broken := u.Named(c.Check)
 		if !broken {
 			return nil
 		}
@@ -188,9 +131,9 @@ func (u *update) run(c *check) []Finding {
 }
 
 // applies reports whether a row is about the update.
-func (u *update) applies(c *check) (bool, error) {
+func (u *update) applies(c *lockedRow) (bool, error) {
 	if len(c.Row.Named) > 0 {
-		name, _ := jsonvalue.Get(u.newObj, "metadata", "name")
+		name, _ := jsonvalue.Get(u.New, "metadata", "name")
 		if text, _ := name.(string); !slices.Contains(c.Row.Named, text) {
 			return false, nil
 		}
@@ -201,26 +144,26 @@ func (u *update) applies(c *check) (bool, error) {
 	if c.Unless == "" {
 		return true, nil
 	}
-	_, holds := u.named(c.Unless)
+	_, holds := u.Named(c.Unless)
 	return !holds, nil
 }
 
 // finding returns the finding of a row at a path.
-func (u *update) finding(c *check, path string, broken immutability.Violation) Finding {
+func (u *update) finding(c *lockedRow, path string, broken immutability.Violation) Finding {
 	return Finding{Row: c.Row, Locked: c.path, Path: path, Message: c.Says, Broken: broken, Open: c.Unknown}
 }
 
 // at makes the finding of a rule, with the values of the row's field.
-func (u *update) at(c *check) Finding {
+func (u *update) at(c *lockedRow) Finding {
 	v := immutability.Violation{Lock: LockRule}
-	v.New, v.HasNew = c.steps.In(u.newObj)
-	v.Old, v.HasOld = c.steps.In(u.oldObj)
+	v.New, v.HasNew = c.steps.In(u.New)
+	v.Old, v.HasOld = c.steps.In(u.Old)
 	return u.finding(c, c.path, v)
 }
 
 // words returns what breaks the word of a row.
-func (u *update) words(c *check) []Finding {
-	newObj, oldObj := u.newObj, u.oldObj
+func (u *update) words(c *lockedRow) []Finding {
+	newObj, oldObj := u.New, u.Old
 	for _, path := range c.Except {
 		except := fieldpath.Parse(path)
 		newObj, _ = except.Without(newObj).(map[string]any)
@@ -242,7 +185,7 @@ func (u *update) words(c *check) []Finding {
 }
 
 // word is the finding of a word. It is open where the values differ only in what may count as absent.
-func (u *update) word(c *check, v immutability.Violation) Finding {
+func (u *update) word(c *lockedRow, v immutability.Violation) Finding {
 	found := u.finding(c, v.Path.String(), v)
 	if !v.HasKey {
 		found.Open = cmp.Or(found.Open, u.open(found.Path, &v))
@@ -255,13 +198,14 @@ func (u *update) open(path string, v *immutability.Violation) string {
 	if !u.fields.leavesOpen(fieldpath.Parse(path), v.New, v.Old) {
 		return ""
 	}
-	return "one of the two leaves out what the other one sets to an empty value or to false, and it depends on the operator's types whether these are equal"
+	return "one of the two leaves out what the other one sets to an empty value or to false, " +
+		"and it depends on the operator's types whether these are equal"
 }
 
 // outside returns the changes that a row does not allow.
-func (u *update) outside(c *check) []Finding {
-	newVal, _ := c.steps.In(u.newObj)
-	oldVal, _ := c.steps.In(u.oldObj)
+func (u *update) outside(c *lockedRow) []Finding {
+	newVal, _ := c.steps.In(u.New)
+	oldVal, _ := c.steps.In(u.Old)
 	if jsonvalue.Equal(newVal, oldVal) {
 		return nil
 	}
@@ -274,15 +218,15 @@ func (u *update) outside(c *check) []Finding {
 		for _, name := range path {
 			v.Path = v.Path.Child(fieldpath.Name(name))
 		}
-		v.New, v.HasNew = path.In(u.newObj)
-		v.Old, v.HasOld = path.In(u.oldObj)
+		v.New, v.HasNew = path.In(u.New)
+		v.Old, v.HasOld = path.In(u.Old)
 		all = append(all, u.word(c, v))
 	}
 	return all
 }
 
-// changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set, changed
-// or removed. A list is one value.
+// changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set,
+// changed or removed. A list is one value.
 func changes(newVal, oldVal any, path fieldpath.Path) []fieldpath.Path {
 	newObj, isObj := newVal.(map[string]any)
 	if !isObj {
@@ -313,8 +257,8 @@ func allows(list []string, path fieldpath.Path) bool {
 }
 
 // annotations compares the annotations that a row locks.
-func (u *update) annotations(c *check) []Finding {
-	newMap, oldMap := annotationsOf(u.newObj), annotationsOf(u.oldObj)
+func (u *update) annotations(c *lockedRow) []Finding {
+	newMap, oldMap := annotationsOf(u.New), annotationsOf(u.Old)
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(newMap)), maps.Keys(oldMap))
 	slices.Sort(keys)
 	prefix, many := strings.CutSuffix(c.Annotation, "*")
@@ -346,7 +290,8 @@ func annotationsOf(obj map[string]any) map[string]any {
 	return members
 }
 
-// breaks reports whether the values of an annotation differ: without Presence, only as texts, and an absent one is an empty one.
+// breaks reports whether the values of an annotation differ: without Presence, only as texts, and an absent one is an
+// empty one.
 func (r *Row) breaks(v *immutability.Violation) bool {
 	if r.Presence {
 		return v.HasNew != v.HasOld || !jsonvalue.Equal(v.New, v.Old)

@@ -1,0 +1,177 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// definition judges the updates of one kind by one source of what is known of it. All sources find the same:
+// violations, remarks and what a replacement takes. They differ in what they compare, and in what a violation names
+// besides:
+//
+//	object          known from           compared                               a violation names
+//	Deployment      builtin.Kind         as the applier's request stores it     nothing more: the server refuses
+//	Certificate     operators.Kind       with the defaults of the CRD, if any   the operator, its version and function
+//	NodePool        crdfacts.Kind        as written                             the CRD that the row is from
+//	Widget          a CRD                as stored, by the old and new version  the line of the lock or rule
+//	a chart's values  a JSON Schema      with the defaults of values.yaml       the line of the lock or rule
+type definition struct {
+	isBuiltin bool
+	// covers reports whether objects of an apiVersion can be judged; nil for all.
+	covers func(apiVersion string) bool
+	// find adds to v what is found in an update of an object that both sides have, in versions that are covered.
+	find func(v *verdict, r request) error
+	// replace returns what it takes to replace an object, whatever refuses the update. rows are the refusals of data, with
+	// their own ways out.
+	replace func(r request, rows builtin.Verdict) *Replacement
+}
+
+// judge returns the verdict on an update of an object that both sides have.
+func (d *definition) judge(r request) (verdict, error) {
+	var v verdict
+	if err := d.find(&v, r); err != nil {
+		return v, err
+	}
+	switch {
+	case !v.refuses():
+	case len(v.violations) == len(v.edits):
+		v.replacement = &Replacement{Cost: CostNone, Message: "an edit is enough", How: v.edits}
+	default:
+		v.replacement = d.replace(r, v.rows)
+		v.replacement.How = append(v.edits, v.replacement.How...)
+	}
+	return v, nil
+}
+
+// replacement returns what it takes to replace an object.
+func (d *definition) replacement(r request) *Replacement { return d.replace(r, builtin.Verdict{}) }
+
+// inVersion reports whether objects of an apiVersion can be judged.
+func (d *definition) inVersion(apiVersion string) bool {
+	return d.covers == nil || d.covers(apiVersion)
+}
+
+// requested returns a replacement, with whether the object asks its tool for it.
+func requested(is Replacement, r request) *Replacement {
+	is.Must, is.Requested = true, r.applier.Requested(r.new.Document.Object, r.old.Value())
+	return &is
+}
+
+// customReplacement returns what replacing a custom resource takes; kind names its kind for kubectl.
+func customReplacement(cost, kind string, r request) *Replacement {
+	how := []string{keepOldValues, recreate(kind, r.new)}
+	return requested(Replacement{Cost: cost, Message: costMessages[cost], How: how}, r)
+}
+
+// costMessages say what the costs mean.
+var costMessages = map[string]string{
+	CostNone:     "nothing is lost when the object is deleted and created again",
+	CostRestart:  "its work starts again when the object is deleted and created again",
+	CostDowntime: "the object is missing until it is created again",
+	CostData:     "deleting the object can lose data",
+	CostCascade:  "deleting the object deletes other objects with it",
+	CostUnknown:  "its controller decides what is lost when the object is deleted and created again",
+}
+
+// The ways out of a refusal by a schema.
+const keepOldValues = "to avoid the replacement, keep the old values of the locked fields"
+
+// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
+func recreate(kind string, o *manifest.Object) string {
+	return fmt.Sprintf("kubectl delete %s %s && %s", shell.Quote(kind), kubectlName(o), tool.KubectlApply)
+}
+
+// addFound adds to v what the schema of a kind finds in an update. complete adds what a violation names besides. The
+// error is that the CEL rules cannot be run.
+func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*Violation, *kind.Finding)) error {
+	found, err := d.Find(u)
+	if err != nil {
+		return err
+	}
+	known, whole := digests{}, ""
+	var violations []Violation
+	for i := range found.Findings {
+		f := &found.Findings[i]
+		if f.Open != "" {
+			v.unknown = append(v.unknown, Remark{Path: f.Path, Message: f.Open})
+			continue
+		}
+		violation := newViolation(&f.Broken, f.Path, f.At)
+		violation.Rule, violation.Says, violation.Message = f.Text(), f.Says(), f.Message
+		if f.Whole && whole == "" {
+			whole = digestObjects(u.New, u.Old)
+		}
+		if violation.Change = whole; !f.Whole {
+			violation.Change = known.of(f.Old, f.New)
+		}
+		complete(&violation, f)
+		violations = append(violations, violation)
+	}
+	v.merge(violations)
+	v.more += found.More
+	return nil
+}
+
+// addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds what a
+// violation names besides.
+func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complete func(*Violation, *builtin.Violation)) {
+	v.rows = judged
+	v.unknown, v.notes = remarks(judged.Unknown, who), remarks(judged.Notes, who)
+	for i := range judged.Violations {
+		violation := builtinViolation(&judged.Violations[i], r)
+		if complete != nil {
+			complete(&violation, &judged.Violations[i])
+		}
+		v.violations = append(v.violations, violation)
+	}
+}
+
+// rowsReplacement returns the replacement of an object that is known from data. An edit that one of the rows knows
+// makes it unnecessary.
+func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *Replacement {
+	re := requested(Replacement{Cost: string(is.Cost), Message: is.Message, How: is.How}, r)
+	re.Must = !slices.ContainsFunc(rows.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
+	return re
+}
+
+// remarks returns what the rows of a kind remark; who begins each sentence.
+func remarks(list []builtin.Remark, who string) []Remark {
+	var all []Remark
+	for _, r := range list {
+		all = append(all, Remark{Path: r.Path, Message: who + r.Message})
+	}
+	return all
+}
+
+// builtinViolation returns what a row refuses, with its message.
+func builtinViolation(found *builtin.Violation, r request) Violation {
+	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, r.new.Value(), r.old.Value()))
+	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message
+	v.Change = v.change(r.new, r.old)
+	return v
+}
+
+// hide drops the values of a violation of a password.
+func (v *Violation) hide() {
+	v.old, v.new, v.key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
+}
+
+// placed returns the manifest of an object with the namespace that it goes to.
+func placed(o *manifest.Object, namespace string) map[string]any {
+	metadata, ok := o.Document.Object["metadata"].(map[string]any)
+	if !ok || namespace == "" || metadata["namespace"] == namespace {
+		return o.Document.Object
+	}
+	object, metadata := maps.Clone(o.Document.Object), maps.Clone(metadata)
+	metadata["namespace"], object["metadata"] = namespace, metadata
+	return object
+}

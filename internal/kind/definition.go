@@ -1,0 +1,164 @@
+// Package kind is what is known about the updates of a kind, wherever it is known from. Data (the rows of built-in
+// kinds and of operators) and schemas (the locks and CEL rules of CRDs and OpenAPI documents) compile to one
+// Definition, which stores objects and finds what an update breaks:
+//
+//	d, err := kind.FromData(fields, source.Rows)     // or kind.FromSchema(schema, locks, preparer)
+//	is, err := d.Stored(newObj, oldObj)
+//	was, err := d.Stored(oldObj, nil)
+//	found, err := d.Find(kind.Update{New: is, Old: was})
+//	for _, f := range found.Findings {
+//		...
+//	}
+//
+// The packages of the sources add the rest: the form of Go types and the requests of an apply before, texts and ways
+// out after. The chapters are definition, then schema, names, status and values for schemas, then data, rows,
+// condition, field and merge for data.
+package kind
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Definition is what is known about the updates of a kind: the parts that find refusals, and the schema where there is
+// one. A nil Definition refuses nothing. It is safe for concurrent use.
+//
+//	data    {field: spec.class, lock: immutable}                       one part for each row
+//	schema  class: {x-kubernetes-immutable: true}                      one part for all locks and rules
+//	        zone: {x-kubernetes-validations: [{rule: self == oldSelf}]}
+type Definition struct {
+	fields     *Field       // of data
+	conditions []*condition // each text once: the rows of a kind share most of them
+
+	schema    *spec.Schema
+	redaction func() *check.Redaction // of the whole object
+
+	stored Preparer
+	parts  func() []part
+}
+
+// Preparer returns an object as the server or the operator stores it, and leaves it as it is. The object is applied
+// over before, which is nil for one that is created. The error is about the object.
+type Preparer func(obj, before map[string]any) (map[string]any, error)
+
+// part is a part of a definition that finds refusals. More are those beyond the limit of a report. The error is that
+// its rules cannot be run.
+type part interface {
+	find(u *update) (found []Finding, more int, err error)
+}
+
+// FromData compiles the rows of a kind whose fields are known. The error names the row.
+func FromData(fields *Field, rows []Row) (*Definition, error) {
+	d := &Definition{fields: fields, stored: fields.Prepare}
+	var parts []part
+	for i := range rows {
+		for _, path := range rows[i].Paths() {
+			c, err := d.compile(&rows[i], path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			parts = append(parts, c)
+		}
+	}
+	d.parts = func() []part { return parts }
+	return d, nil
+}
+
+// FromSchema returns the definition of a kind that a schema describes. Its own locks are compiled already; the
+// transition rules are compiled at the first use, as most CRDs of a directory have no changed object. A nil schema has
+// no rules. stored prepares objects; nil leaves them as they are.
+func FromSchema(s *spec.Schema, locks *immutability.Validator, stored Preparer) *Definition {
+	d := &Definition{schema: s, stored: stored}
+	d.redaction = sync.OnceValue(func() *check.Redaction { return check.Passwords(schema.Read(s, nil)) })
+	d.parts = sync.OnceValue(func() []part {
+		if ruled := newRuled(d, locks); ruled != nil {
+			return []part{ruled}
+		}
+		return nil
+	})
+	return d
+}
+
+// Stored returns an object as it is stored, when it is applied over before.
+func (d *Definition) Stored(obj, before map[string]any) (map[string]any, error) {
+	if d.stored == nil {
+		return obj, nil
+	}
+	return d.stored(obj, before)
+}
+
+// Empty reports whether nothing can be refused.
+func (d *Definition) Empty() bool { return d == nil || len(d.parts()) == 0 }
+
+// Update is one update of an object, as the server or the operator stores it before and after.
+type Update struct {
+	New, Old map[string]any
+	// Locked, unless nil, is the new object as the locks of a schema compare it: without what the server does not store.
+	Locked map[string]any
+	// Named evaluates the functions of rows; nil where the rows have none.
+	Named Named
+}
+
+// Named evaluates the function of a name in Go, which Row.Check and Row.Unless call; value is what {value} in the row's
+// text stands for.
+type Named func(name string) (value string, holds bool)
+
+// Finding is what a definition says about a field in an update: it is refused, or with Open it may be.
+type Finding struct {
+	// Row is the row of data; nil for a schema. Locked is the path of the row.
+	Row    *Row
+	Locked string
+	// Path is the path of the object, and At the same in steps.
+	Path string
+	At   fieldpath.Path
+	// Message is what the row says, or the lock and the rules of the schema.
+	Message string
+	Broken  immutability.Violation // of LockRule for a rule that equals no lock
+	// Rules are the CEL rules of a schema that refuse the update for the same reason.
+	Rules []celrun.Rule
+	// New and Old are the values whose change is refused, passwords included. With Whole it is that of the whole object.
+	New, Old check.Value
+	Whole    bool
+	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no value.
+	Open string
+	Err  error
+}
+
+// Found is all that a definition says about an update.
+type Found struct {
+	Findings []Finding // in the order of the rows or, for a schema, of the paths: those of locks first
+	More     int       // beyond the limit of a report
+}
+
+// Find returns what the definition says about an update. The error is that the rules of a schema cannot be run; data
+// has none.
+func (d *Definition) Find(asked Update) (Found, error) {
+	var all Found
+	if d.Empty() {
+		return all, nil
+	}
+	u := &update{Update: asked, Definition: d, results: make([]result, len(d.conditions))}
+	for _, p := range d.parts() {
+		found, more, err := p.find(u)
+		if err != nil {
+			return Found{}, err
+		}
+		all.Findings, all.More = append(all.Findings, found...), all.More+more
+	}
+	return all, nil
+}
+
+// update is one update that the parts judge.
+type update struct {
+	Update
+	*Definition
+	results []result // of the conditions
+}

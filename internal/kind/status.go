@@ -1,0 +1,83 @@
+package kind
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// statusRules are transition rules that read the status, which an apply of a manifest does not bring along. Where
+// nothing but the status decides, the update may be refused:
+//
+//	!has(oldSelf.status) || oldSelf.status.on != true || self.spec.class == oldSelf.spec.class
+//
+// holds whatever the status is while the class stays, and is open when it changes.
+type statusRules struct {
+	rules   []celrun.Rule
+	certain *celrun.Validator // of conditions that imply the rules whatever the status is; with the same indices
+}
+
+// wholeStatus finds a reference to the status of the whole object in the text of a rule.
+var wholeStatus = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
+
+// ReadsStatus reports whether a rule of the root reads the status.
+func ReadsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && wholeStatus.MatchString(r.Text) }
+
+// ownField finds a reference to a field of the whole object, and wholeObject one to all of it.
+var (
+	ownField    = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*\w`)
+	wholeObject = regexp.MustCompile(`\b(self|oldSelf)\b`)
+)
+
+// mayReadStatus reports whether a condition of such a rule may read the status, perhaps as a part of the object.
+func mayReadStatus(condition string) bool {
+	return wholeStatus.MatchString(condition) || wholeObject.MatchString(ownField.ReplaceAllString(condition, ""))
+}
+
+// newStatusRules returns nil if there are no rules. They are rules of the root of s.
+func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
+	if len(rules) == 0 {
+		return nil
+	}
+	entries := make([]any, len(rules))
+	for i, r := range rules {
+		entries[i] = map[string]any{"rule": celrun.Certain(r.Text, mayReadStatus), "optionalOldSelf": r.OptionalOldSelf}
+	}
+	root := *s
+	root.Extensions = maps.Clone(s.Extensions)
+	root.Extensions[schema.KeyValidations] = entries
+	certain := celrun.New(&root, func(r celrun.Rule) bool { return r.SchemaPath == "" })
+	return &statusRules{rules, certain.Strict(new(celrun.Shared))}
+}
+
+// findings are about the rules that may refuse an update, with some status.
+func (s *statusRules) findings(u *update) []Finding {
+	if s == nil {
+		return nil
+	}
+	violations, err := s.certain.ValidateUpdate(u.New, u.Old)
+	mayRefuse := func(i int) bool {
+		isRefusal := func(v celrun.Violation) bool { return v.Rule.Text == "" || v.Rule.Index == i }
+		return err != nil || slices.ContainsFunc(violations, isRefusal)
+	}
+	var all []Finding
+	for i, r := range s.rules {
+		if !mayRefuse(i) {
+			continue
+		}
+		found := Finding{Path: strings.TrimPrefix(r.FieldPath, "."), Rules: []celrun.Rule{r}}
+		found.Open = fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)
+		known := func(f Finding) bool { return f.Path == found.Path && f.Open == found.Open }
+		if !slices.ContainsFunc(all, known) {
+			all = append(all, found)
+		}
+	}
+	return all
+}
