@@ -4,6 +4,7 @@ package celexpr
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/common"
@@ -35,31 +36,69 @@ func Visit(x ast.Expr, enter func(ast.Expr) bool) {
 	if !enter(x) {
 		return
 	}
+	for _, child := range children(x) {
+		Visit(child, enter)
+	}
+}
+
+// children lists the expressions directly below x.
+func children(x ast.Expr) []ast.Expr {
+	var list []ast.Expr
 	switch x.Kind() {
 	case ast.CallKind:
 		call := x.AsCall()
-		if call.IsMemberFunction() {
-			Visit(call.Target(), enter)
+		if !call.IsMemberFunction() {
+			return call.Args()
 		}
-		for _, arg := range call.Args() {
-			Visit(arg, enter)
-		}
+		return append([]ast.Expr{call.Target()}, call.Args()...)
 	case ast.SelectKind:
-		Visit(x.AsSelect().Operand(), enter)
+		return []ast.Expr{x.AsSelect().Operand()}
 	case ast.ListKind:
-		for _, e := range x.AsList().Elements() {
-			Visit(e, enter)
-		}
+		return x.AsList().Elements()
 	case ast.MapKind:
 		for _, e := range x.AsMap().Entries() {
-			Visit(e.AsMapEntry().Key(), enter)
-			Visit(e.AsMapEntry().Value(), enter)
+			list = append(list, e.AsMapEntry().Key(), e.AsMapEntry().Value())
 		}
 	case ast.StructKind:
 		for _, f := range x.AsStruct().Fields() {
-			Visit(f.AsStructField().Value(), enter)
+			list = append(list, f.AsStructField().Value())
 		}
 	}
+	return list
+}
+
+// Macro is a call of a macro that binds variables: self.list.all(item, item.a).
+type Macro struct {
+	Variables []string
+	Body      []ast.Expr
+	Whole     bool // the variable holds the target itself, not its items
+}
+
+// MacroOf returns a call as a macro, and reports false for other calls.
+func MacroOf(call ast.CallExpr) (m Macro, ok bool) {
+	args, variables := call.Args(), 1
+	switch call.FunctionName() {
+	case "all", "exists", "exists_one", "existsOne": // one variable or two, and one body
+		variables = len(args) - 1
+	case "transformList", "transformMap", "transformMapEntry":
+		variables = 2
+	case "optMap", "optFlatMap":
+		m.Whole = true
+	case "map", "filter":
+	default:
+		return Macro{}, false
+	}
+	if !call.IsMemberFunction() || variables < 1 || variables > 2 || len(args) <= variables {
+		return Macro{}, false
+	}
+	for _, x := range args[:variables] {
+		if x.Kind() != ast.IdentKind {
+			return Macro{}, false
+		}
+		m.Variables = append(m.Variables, x.AsIdent())
+	}
+	m.Body = args[variables:]
+	return m, true
 }
 
 // Operands lists the operands of nested calls of one operator.
@@ -80,8 +119,11 @@ func Mentions(x ast.Expr, name string) bool {
 	return found
 }
 
-// IsIdent reports whether x is the variable name.
-func IsIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
+// IsIdent reports whether x is the variable name, perhaps written as .name, which is the variable whatever the macros around
+// bind.
+func IsIdent(x ast.Expr, name string) bool {
+	return x.Kind() == ast.IdentKind && strings.TrimPrefix(x.AsIdent(), ".") == name
+}
 
 // Escape returns a property name the way CEL spells it in a selection: my-field is my__dash__field. It returns "" for a name
 // that CEL cannot select.
@@ -91,12 +133,4 @@ func Escape(name string) string {
 		return ""
 	}
 	return escaped
-}
-
-// Unescape returns the property name that a selection spells.
-func Unescape(name string) string {
-	if plain, ok := cel.Unescape(name); ok {
-		return plain
-	}
-	return name
 }

@@ -176,8 +176,10 @@ func (w *normalizer) formula(x ast.Expr, negated bool) *formula {
 			}
 		}
 	}
-	if call, variables := exists(x); len(variables) > 0 { // some satisfy it: not all satisfy the opposite
-		return &formula{text: w.macro(call, "all", variables, true), negated: !negated}
+	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == "exists" {
+		if m, ok := MacroOf(x.AsCall()); ok { // some satisfy it: not all satisfy the opposite
+			return &formula{text: w.macro(x.AsCall(), "all", m, true), negated: !negated}
+		}
 	}
 	switch fact := w.known(x); fact {
 	case Always, Never:
@@ -220,8 +222,8 @@ func (w *normalizer) text(x ast.Expr) string {
 	case ast.CallKind:
 		call := x.AsCall()
 		target := ""
-		if variables := variablesOf(call); len(variables) > 0 {
-			return w.macro(call, call.FunctionName(), variables, false)
+		if m, ok := MacroOf(call); ok {
+			return w.macro(call, call.FunctionName(), m, false)
 		}
 		if call.IsMemberFunction() {
 			target = w.text(call.Target()) + "."
@@ -236,18 +238,9 @@ func (w *normalizer) text(x ast.Expr) string {
 }
 
 // macro returns a call of a macro by a name, with its body or the negation of that. Variables have numbers for names.
-func (w *normalizer) macro(call ast.CallExpr, name string, variables []string, negated bool) string {
-	inner := &normalizer{w.facts, append(slices.Clip(w.bound), variables...)}
-	body := call.Args()[len(variables):]
-	return fmt.Sprintf("%s.%s$%d(%s)", w.text(call.Target()), name, len(variables), inner.texts(body, negated))
-}
-
-// exists returns x as a call of the macro exists, with its variables; none if it is not.
-func exists(x ast.Expr) (ast.CallExpr, []string) {
-	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "exists" {
-		return nil, nil
-	}
-	return x.AsCall(), variablesOf(x.AsCall())
+func (w *normalizer) macro(call ast.CallExpr, name string, m Macro, negated bool) string {
+	inner := &normalizer{w.facts, append(slices.Clip(w.bound), m.Variables...)}
+	return fmt.Sprintf("%s.%s$%d(%s)", w.text(call.Target()), name, len(m.Variables), inner.texts(m.Body, negated))
 }
 
 func (w *normalizer) texts(list []ast.Expr, negated bool) string {
@@ -265,22 +258,4 @@ func lastIndex(names []string, name string) int {
 		}
 	}
 	return -1
-}
-
-// variablesOf returns the variables that a call of a macro binds: its first argument, or its first two before a body.
-func variablesOf(call ast.CallExpr) []string {
-	args := call.Args()
-	if !call.IsMemberFunction() || len(args) < 2 || args[0].Kind() != ast.IdentKind {
-		return nil
-	}
-	switch call.FunctionName() {
-	case "all", "exists", "exists_one", "existsOne":
-		if len(args) == 3 && args[1].Kind() == ast.IdentKind {
-			return []string{args[0].AsIdent(), args[1].AsIdent()}
-		}
-	case "map", "filter":
-	default:
-		return nil
-	}
-	return []string{args[0].AsIdent()}
 }

@@ -263,8 +263,8 @@ func (im *importer) named(r *Rule) []*schema.Location {
 		case ast.SelectKind:
 			names[x.AsSelect().FieldName()] = true
 		case ast.CallKind:
-			_, _, ok := macro(x.AsCall())
-			macros = macros || ok || x.AsCall().FunctionName() == "all"
+			_, ok := celexpr.MacroOf(x.AsCall())
+			macros = macros || ok
 		}
 		return true
 	})

@@ -6,9 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -34,23 +32,47 @@ type term struct {
 
 // termOf reads x, an expression of rule r, as a field selected from self or oldSelf.
 func termOf(r *Rule, x ast.Expr) (t term, ok bool) {
-	switch x.Kind() {
-	case ast.IdentKind:
-		switch x.AsIdent() {
-		case "self":
-			return term{newSide, r.at, nil}, true
-		case "oldSelf":
-			if r.OptionalOldSelf {
-				return term{oldSide, r.at, r.at}, true
-			}
-			return term{oldSide, r.at, nil}, true
-		}
-	case ast.SelectKind:
-		return selectField(r, x.AsSelect().Operand(), x.AsSelect().FieldName(), false)
-	case ast.CallKind:
-		return optionalTerm(r, x.AsCall())
+	s, ok := celexpr.Selected(x)
+	if !ok {
+		return term{}, false
 	}
-	return term{}, false
+	t.at = r.at
+	switch s.Variable {
+	case "self":
+	case "oldSelf":
+		t.side = oldSide
+		if r.OptionalOldSelf {
+			t.optional = r.at
+		}
+	default:
+		return term{}, false
+	}
+	for _, step := range s.Steps {
+		if !t.follow(step) {
+			return term{}, false
+		}
+	}
+	return t, true
+}
+
+// follow selects one step more from t: .field, .?field, or value() of an optional. It reports false for another step.
+func (t *term) follow(step celexpr.Step) bool {
+	if step.Kind == celexpr.Call {
+		unwraps := step.Name == "value" && t.optional != nil
+		t.optional = nil
+		return unwraps
+	}
+	name, ok := step.Property()
+	if step.Kind != celexpr.Field || !ok {
+		return false
+	}
+	if t.at = t.at.Property(name); t.at == nil {
+		return false
+	}
+	if step.Optional && t.optional == nil {
+		t.optional = t.at
+	}
+	return true
 }
 
 // readTerm is what termOf returns.
@@ -72,41 +94,6 @@ func (r *Rule) term(x ast.Expr) (term, bool) {
 	return known.term, known.ok
 }
 
-// optionalTerm reads x.?field and x.value().
-func optionalTerm(r *Rule, call ast.CallExpr) (t term, ok bool) {
-	switch {
-	case call.FunctionName() == operators.OptSelect:
-		if name, isName := literalOf(call.Args()[1]); isName {
-			if name, isString := name.(string); isString {
-				return selectField(r, call.Args()[0], name, true)
-			}
-		}
-	case call.FunctionName() == "value" && call.IsMemberFunction() && len(call.Args()) == 0:
-		t, ok = termOf(r, call.Target())
-		if t.optional == nil {
-			return term{}, false
-		}
-		t.optional = nil
-		return t, ok
-	}
-	return term{}, false
-}
-
-func selectField(r *Rule, operand ast.Expr, escaped string, optional bool) (term, bool) {
-	t, ok := termOf(r, operand)
-	name, unescaped := cel.Unescape(escaped)
-	if !ok || !unescaped {
-		return term{}, false
-	}
-	if t.at = t.at.Property(name); t.at == nil {
-		return term{}, false
-	}
-	if optional && t.optional == nil {
-		t.optional = t.at
-	}
-	return t, true
-}
-
 // termsIn lists the fields that a rule reads in x, the longest selection of each.
 func termsIn(r *Rule, x ast.Expr) []term {
 	var terms []term
@@ -118,15 +105,6 @@ func termsIn(r *Rule, x ast.Expr) []term {
 		return !ok
 	})
 	return terms
-}
-
-// macro returns the variable and the body of target.all(variable, body) and the like.
-func macro(call ast.CallExpr) (variable string, body ast.Expr, ok bool) {
-	args := call.Args()
-	if !call.IsMemberFunction() || len(args) != 2 || args[0].Kind() != ast.IdentKind {
-		return "", nil, false
-	}
-	return args[0].AsIdent(), args[1], true
 }
 
 // literalOf returns the string, integer or boolean that x spells; ok is false for everything else.

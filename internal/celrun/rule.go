@@ -60,6 +60,15 @@ func Transition(r Rule) bool {
 	return err != nil || celexpr.Mentions(x, "oldSelf")
 }
 
+// Reads lists what r reads; nothing if it does not parse.
+func (r *Rule) Reads() []celexpr.Read {
+	x, err := celexpr.Parse(r.Text)
+	if err != nil {
+		return nil
+	}
+	return celexpr.Reads(x)
+}
+
 // text is how the server's messages quote r.
 func (r *Rule) text() string {
 	if r.Message != "" {

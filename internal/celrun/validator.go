@@ -19,8 +19,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -33,7 +31,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/fieldlock/fieldlock/internal/canonical"
-	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -317,79 +314,4 @@ func programOf(internal *apiextensions.JSONSchemaProps) (*program, error) {
 	}
 	whole := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
 	return &program{structural: structural, validator: whole}, nil
-}
-
-// Certain returns an expression that is true only where the boolean expression text is true whatever the values are of
-// the conditions that unknown holds for; that they have one, and no error, is taken for granted. Conditions are what !, &&,
-// || and ?: join. It returns "false" where no such expression is found, or text is malformed.
-//
-//	!has(self.status) || self.a == oldSelf.a       self.a == oldSelf.a
-//	self.status.on ? self.a == oldSelf.a : true    self.a == oldSelf.a && true
-func Certain(text string, unknown func(condition string) bool) string {
-	x, err := celexpr.Parse(text)
-	if err != nil {
-		return never
-	}
-	isTrue, _ := (bounds{unknown}).of(x)
-	return isTrue
-}
-
-const (
-	never = "false"
-	// maxCertain is the length of an expression that is not worth its cost: choices within choices repeat their branches.
-	maxCertain = 10_000
-)
-
-// bounds spells when an expression has a value for sure.
-type bounds struct{ unknown func(condition string) bool }
-
-// of returns an expression that is true only where x is true, and one that is true only where x is false.
-func (b bounds) of(x ast.Expr) (isTrue, isFalse string) {
-	if x.Kind() == ast.CallKind {
-		args := x.AsCall().Args()
-		switch x.AsCall().FunctionName() {
-		case operators.LogicalNot:
-			isFalse, isTrue = b.of(args[0])
-			return isTrue, isFalse
-		case operators.LogicalAnd, operators.LogicalOr:
-			true1, false1 := b.of(args[0])
-			true2, false2 := b.of(args[1])
-			if x.AsCall().FunctionName() == operators.LogicalAnd {
-				return both(true1, true2), either(false1, false2)
-			}
-			return either(true1, true2), both(false1, false2)
-		case operators.Conditional:
-			if0, else0 := b.of(args[0])
-			true1, false1 := b.of(args[1])
-			true2, false2 := b.of(args[2])
-			return choice(if0, else0, true1, true2), choice(if0, else0, false1, false2)
-		}
-	}
-	text, err := celexpr.Print(x)
-	if err != nil || b.unknown(text) {
-		return never, never
-	}
-	return "(" + text + ")", "!(" + text + ")"
-}
-
-// choice is true where a condition chooses what is true, and where both choices are.
-func choice(isTrue, isFalse, then, otherwise string) string {
-	return either(either(both(isTrue, then), both(isFalse, otherwise)), both(then, otherwise))
-}
-
-func both(x, y string) string {
-	if x == never || y == never || len(x)+len(y) > maxCertain {
-		return never
-	}
-	return "(" + x + " && " + y + ")"
-}
-
-func either(x, y string) string {
-	switch {
-	case x == never || len(x)+len(y) > maxCertain:
-		return y
-	case y == never:
-		return x
-	}
-	return "(" + x + " || " + y + ")"
 }

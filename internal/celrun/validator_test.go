@@ -127,6 +127,19 @@ func TestTransition(t *testing.T) {
 	}
 }
 
+// TestOutermostName: .oldSelf is oldSelf, so the server runs a rule with it for updates only.
+func TestOutermostName(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [{"rule": ".self.a == .oldSelf.a"}]}`)
+	for name, v := range map[string]*celrun.Validator{"all rules": celrun.New(s, nil), "transition rules": celrun.New(s, celrun.Transition)} {
+		if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, map[string]any{"a": "y"}); len(found) != 1 || err != nil {
+			t.Errorf("%s: an update: %v, %v", name, found, err)
+		}
+		if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, nil); len(found) > 0 || err != nil {
+			t.Errorf("%s: a create: %v, %v", name, found, err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, row := range []struct{ name, reason, schema, want string }{
 		{"unknown field", "the server refuses the CRD", `{"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": [{"rule": "self.x == oldSelf.x"}]}}}`, `a rule at "/properties/s" does not compile`},

@@ -20,6 +20,7 @@ func TestStatusRules(t *testing.T) {
 		{"a choice by the status that is open", "one way does not", "has(self.status) && self.status.on == true ? self.spec.class == oldSelf.spec.class : true", "{class: b, zone: a}", true},
 		{"a guard on the change", "it excludes the status", "self.spec.class == oldSelf.spec.class || !has(self.status)", "{class: a, zone: b}", false},
 		{"only the status", "nothing else tells", "!has(oldSelf.status) || oldSelf.status.on != true", "{class: a, zone: b}", true},
+		{"a literal that names the status", "it reads no status", `"self.status" != "" && self.spec.class == oldSelf.spec.class`, "{class: a, zone: b}", false},
 		{"the whole object", "the status is a part of it", "has(self.status) && self.status.on == true || self == oldSelf", "{class: a, zone: b}", true},
 	} {
 		crd := strings.ReplaceAll(widgets("None", "class: {type: string}\nzone: {type: string}", ""), "          properties:\n            spec:\n",

@@ -3,12 +3,13 @@ package kind
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/ast"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -24,21 +25,29 @@ type statusRules struct {
 	certain *celrun.Validator // of conditions that imply the rules whatever the status is; with the same indices
 }
 
-// wholeStatus finds a reference to the status of the whole object in the text of a rule.
-var wholeStatus = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
-
 // ReadsStatus reports whether a rule of the root reads the status.
-func ReadsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && wholeStatus.MatchString(r.Text) }
-
-// ownField finds a reference to a field of the whole object, and wholeObject one to all of it.
-var (
-	ownField    = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*\w`)
-	wholeObject = regexp.MustCompile(`\b(self|oldSelf)\b`)
-)
+func ReadsStatus(r celrun.Rule) bool {
+	if r.SchemaPath != "" || !strings.Contains(r.Text, "status") {
+		return false
+	}
+	return slices.ContainsFunc(r.Reads(), func(read celexpr.Read) bool { return read.OfRule() && ownField(read) == "status" })
+}
 
 // mayReadStatus reports whether a condition of such a rule may read the status, perhaps as a part of the object.
-func mayReadStatus(condition string) bool {
-	return wholeStatus.MatchString(condition) || wholeObject.MatchString(ownField.ReplaceAllString(condition, ""))
+func mayReadStatus(condition ast.Expr) bool {
+	return slices.ContainsFunc(celexpr.Reads(condition), func(read celexpr.Read) bool {
+		name := ownField(read)
+		return read.OfRule() && (name == "" || name == "status")
+	})
+}
+
+// ownField returns the name of the field of the whole object at or below which a place reads, "" for the whole object.
+func ownField(read celexpr.Read) string {
+	names := read.Properties()
+	if len(names) == 0 || names[0] == celexpr.AnyStep {
+		return ""
+	}
+	return names[0]
 }
 
 // newStatusRules returns nil if there are no rules. They are rules of the root of s.
@@ -48,7 +57,11 @@ func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
 	}
 	entries := make([]any, len(rules))
 	for i, r := range rules {
-		entries[i] = map[string]any{"rule": celrun.Certain(r.Text, mayReadStatus), "optionalOldSelf": r.OptionalOldSelf}
+		certain := "false"
+		if x, err := celexpr.Parse(r.Text); err == nil {
+			certain, _ = celrun.Certain(x, mayReadStatus)
+		}
+		entries[i] = map[string]any{"rule": certain, "optionalOldSelf": r.OptionalOldSelf}
 	}
 	root := *s
 	root.Extensions = maps.Clone(s.Extensions)

@@ -157,8 +157,8 @@ func (u *Update) attributes(resource schema.GroupVersionResource, kind schema.Gr
 func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
 	for _, text := range expressions(r.p.ValidatingAdmissionPolicy) {
 		for _, read := range r.p.program.reads(text) {
-			names := read.names()
-			if (read.root == "object" || read.root == "oldObject") && len(names) > 0 && !free[names[0]] && !has(newObj, names) && !has(oldObj, names) {
+			isField := (read.root == "object" || read.root == "oldObject") && len(read.names) > 0 && !free[read.names[0]]
+			if isField && !has(newObj, read.names) && !has(oldObj, read.names) {
 				return true
 			}
 		}

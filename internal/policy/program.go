@@ -28,8 +28,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
-
-	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // program is the expressions of a policy, compiled as the API server compiles those that are stored. It follows package
@@ -176,13 +174,13 @@ func (p *program) evaluate(texts []string, in *input, budget int64) ([]result, i
 	results := make([]result, len(texts))
 	known := make([]*expression, len(texts))
 	var certain []*expression
-	unknown := func(text string) bool { return in.knowledge.lacks(text) != "" }
 	for i, text := range texts {
 		if results[i].reason = in.knowledge.lacks(text); results[i].reason == "" {
 			known[i] = condition(text)
 			continue
 		}
-		certain = append(certain, condition(celrun.Certain(text, unknown)), condition(celrun.Certain("!("+text+")", unknown)))
+		isTrue, isFalse := in.knowledge.certain(text)
+		certain = append(certain, condition(isTrue), condition(isFalse))
 	}
 	values, rest, err := p.run(true, known, in, budget)
 	if err != nil {

@@ -5,109 +5,49 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
-// read is one place of an expression that reads a variable, or a field of it as far as the names of fields are written in
-// the expression: object.spec.list[i].x reads spec.list of object.
+// read is one place of an expression that reads a variable, or a field of it.
 type read struct {
 	root  string
-	path  []string
-	tests bool // it only asks whether the field is there, or null
+	names []string // of the fields, as far as they are written in the expression: object.spec.list[i].x reads spec.list of object
+	tests bool     // it only asks whether the field is there, or null
 }
 
-// readsOf lists what an expression reads, macros unexpanded. ok is false for text that does not parse. A name that a macro
-// declares is listed like a variable, if it has the name of one: too much is read then, never too little.
+// readsOf lists what an expression reads. ok is false for text that does not parse.
 func readsOf(text string) (list []read, ok bool) {
 	x, err := celexpr.Parse(text)
 	if err != nil {
 		return nil, false
 	}
-	collect(x, &list)
-	return list, true
+	return readsIn(x), true
 }
 
-// collect adds what x reads.
-func collect(x ast.Expr, list *[]read) {
-	celexpr.Visit(x, func(x ast.Expr) bool {
-		if r, ok := chain(x, list); ok {
-			*list = append(*list, r)
-			return false
-		}
-		if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.Has && !comparesNull(x.AsCall()) {
-			return true
-		}
-		for _, arg := range x.AsCall().Args() {
-			if r, ok := chain(arg, list); ok {
-				r.tests = true
-				*list = append(*list, r)
-				continue
-			}
-			collect(arg, list)
-		}
-		return false
-	})
-}
-
-// comparesNull reports whether a call is == null or != null.
-func comparesNull(call ast.CallExpr) bool {
-	if call.FunctionName() != operators.Equals && call.FunctionName() != operators.NotEquals {
-		return false
+// readsIn lists what an expression reads.
+func readsIn(x ast.Expr) []read {
+	var list []read
+	for _, r := range celexpr.Reads(x) {
+		list = append(list, read{r.Variable, namesOf(r), r.Tests})
 	}
-	return slices.ContainsFunc(call.Args(), func(x ast.Expr) bool {
-		return x.Kind() == ast.LiteralKind && x.AsLiteral() == types.NullValue
-	})
+	return list
 }
 
-// chain returns the variable that selections and indices of x begin with, and the names up to the first index that is not a
-// name; what such an index reads is added to list. ok is false where x is nothing of the kind.
-func chain(x ast.Expr, list *[]read) (r read, ok bool) {
-	switch x.Kind() {
-	case ast.IdentKind:
-		return read{root: strings.TrimPrefix(x.AsIdent(), ".")}, true
-	case ast.SelectKind:
-		if r, ok = chain(x.AsSelect().Operand(), list); ok {
-			r.append(x.AsSelect().FieldName())
+// namesOf returns the names that r selects, up to the first item. Objects have no schema here, so names are not escaped.
+func namesOf(r celexpr.Read) []string {
+	var names []string
+	for _, step := range r.Steps {
+		switch step.Kind {
+		case celexpr.Item:
+			return names
+		case celexpr.Field, celexpr.Key:
+			names = append(names, step.Name)
 		}
-		return r, ok
-	case ast.CallKind:
-		call := x.AsCall()
-		name := call.FunctionName()
-		if name != operators.Index && name != operators.OptIndex && name != operators.OptSelect {
-			return read{}, false
-		}
-		if r, ok = chain(call.Args()[0], list); !ok {
-			return read{}, false
-		}
-		index := call.Args()[1]
-		if index.Kind() == ast.LiteralKind && index.AsLiteral().Type() == types.StringType {
-			r.append(string(index.AsLiteral().(types.String)))
-			return r, true
-		}
-		r.append("")
-		collect(index, list)
-		return r, true
 	}
-	return read{}, false
-}
-
-// append adds a step; "" and everything after it is of no name.
-func (r *read) append(step string) {
-	if len(r.path) == 0 || r.path[len(r.path)-1] != "" {
-		r.path = append(r.path, step)
-	}
-}
-
-// names are the steps of the path that have one.
-func (r *read) names() []string {
-	if n := len(r.path); n > 0 && r.path[n-1] == "" {
-		return r.path[:n-1]
-	}
-	return r.path
+	return names
 }
 
 // expressions lists all expressions of a policy.
@@ -154,10 +94,20 @@ var onlyServer = [...][]string{
 }
 
 // lacks returns what an expression reads that is not known, in words, "" for nothing.
-func (k *knowledge) lacks(text string) string { return k.lacking(text, map[string]bool{}) }
+func (k *knowledge) lacks(text string) string { return k.lacking(k.reads(text), map[string]bool{}) }
 
-func (k *knowledge) lacking(text string, seen map[string]bool) string {
-	list := k.reads(text)
+// certain returns an expression that is true only where a condition is true whatever k lacks, and one that is true only where the
+// condition is false.
+func (k *knowledge) certain(text string) (isTrue, isFalse string) {
+	x, err := celexpr.Parse(text)
+	if err != nil {
+		return "false", "false"
+	}
+	return celrun.Certain(x, func(condition ast.Expr) bool { return k.lacking(readsIn(condition), map[string]bool{}) != "" })
+}
+
+// lacking is lacks for what an expression reads. It looks at each of the seen variables of the policy once.
+func (k *knowledge) lacking(list []read, seen map[string]bool) string {
 	for i := range list {
 		if reason := k.of(&list[i], seen); reason != "" {
 			return reason
@@ -168,10 +118,9 @@ func (k *knowledge) lacking(text string, seen map[string]bool) string {
 
 // of returns what a read needs that is not known, "" for nothing.
 func (k *knowledge) of(r *read, seen map[string]bool) string {
-	names := r.names()
 	first := ""
-	if len(names) > 0 {
-		first = names[0]
+	if len(r.names) > 0 {
+		first = r.names[0]
 	}
 	switch r.root {
 	case "authorizer":
@@ -182,24 +131,25 @@ func (k *knowledge) of(r *read, seen map[string]bool) string {
 		}
 	case "namespaceObject":
 		if !k.conditions {
-			return k.ofNamespace(r, names)
+			return k.ofNamespace(r)
 		}
 	case "object", "oldObject":
-		return k.ofObject(r, names)
+		return k.ofObject(r)
 	case "variables":
 		if first == "" {
 			return "all variables"
 		}
 		if expression, ok := k.variables[first]; ok && !seen[first] {
 			seen[first] = true // if it lacks something, the first visit says so and ends the search
-			return k.lacking(expression, seen)
+			return k.lacking(k.reads(expression), seen)
 		}
 	}
 	return ""
 }
 
 // ofNamespace is of for the namespace object: its name is known, its labels and annotations are in its manifest.
-func (k *knowledge) ofNamespace(r *read, names []string) string {
+func (k *knowledge) ofNamespace(r *read) string {
+	names := r.names
 	const reason = "the namespace object"
 	switch {
 	case k.noNamespace && !r.tests:
@@ -213,16 +163,16 @@ func (k *knowledge) ofNamespace(r *read, names []string) string {
 }
 
 // ofObject is of for the two objects.
-func (k *knowledge) ofObject(r *read, names []string) string {
+func (k *knowledge) ofObject(r *read) string {
 	if k.live {
 		return ""
 	}
-	if k.noNamespace && slices.Equal(names, []string{"metadata", "namespace"}) {
+	if k.noNamespace && slices.Equal(r.names, []string{"metadata", "namespace"}) {
 		return r.root + ".metadata.namespace"
 	}
 	for _, field := range onlyServer {
-		n := min(len(field), len(names))
-		if slices.Equal(field[:n], names[:n]) && (n == len(field) || !r.tests) {
+		n := min(len(field), len(r.names))
+		if slices.Equal(field[:n], r.names[:n]) && (n == len(field) || !r.tests) {
 			return r.root + "." + strings.Join(field, ".")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -138,7 +139,7 @@ func (n *node) at(p path) *node {
 }
 
 // anyStep in a pattern stands for every key of a map and every item of a list.
-const anyStep = "\x00*"
+const anyStep = celexpr.AnyStep
 
 // expand returns the paths below base that a pattern of names and anyStep leads to in v, a value of schema s. Where a list
 // or map on the way is empty or missing, it goes on with its first item or key.

@@ -2,11 +2,11 @@ package witness
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -120,107 +120,51 @@ type ruleReads struct {
 
 // readsOf reads a rule; one that does not parse reads nothing.
 func readsOf(text string) *ruleReads {
-	r := &readsVisitor{found: &ruleReads{}, seen: map[string]bool{}}
+	found := &ruleReads{}
 	x, err := celexpr.Parse(text)
 	if err != nil {
-		return r.found
+		return found
 	}
-	r.vars = map[string][]string{"self": {}, "oldSelf": {}}
-	r.visit(x)
-	return r.found
-}
-
-type readsVisitor struct {
-	found *ruleReads
-	seen  map[string]bool
-	vars  map[string][]string // variables in scope: the pattern of what they hold
-}
-
-// note keeps a pattern, and returns it.
-func (r *readsVisitor) note(pattern []string) []string {
-	id := ""
-	for _, step := range pattern {
-		id += "\x01" + step
-	}
-	if !r.seen[id] {
-		r.seen[id] = true
-		r.found.patterns = append(r.found.patterns, pattern)
-	}
-	return pattern
-}
-
-// visit notes what x reads, and returns the pattern of its value, nil when that is not read from self or oldSelf.
-func (r *readsVisitor) visit(x ast.Expr) []string {
-	switch x.Kind() {
-	case ast.LiteralKind:
-		switch v := x.AsLiteral().Value().(type) {
-		case string, int64, float64, bool:
-			r.found.literals = append(r.found.literals, v)
+	seen := map[string]bool{}
+	for _, read := range celexpr.Reads(x) {
+		if !read.OfRule() {
+			continue
 		}
-	case ast.IdentKind:
-		if pattern, ok := r.vars[x.AsIdent()]; ok && pattern != nil {
-			return r.note(pattern)
-		}
-	case ast.SelectKind:
-		return r.below(r.visit(x.AsSelect().Operand()), x.AsSelect().FieldName())
-	case ast.CallKind:
-		return r.call(x.AsCall())
-	case ast.ListKind:
-		for _, e := range x.AsList().Elements() {
-			r.visit(e)
-		}
-	case ast.MapKind:
-		for _, e := range x.AsMap().Entries() {
-			r.visit(e.AsMapEntry().Key())
-			r.visit(e.AsMapEntry().Value())
-		}
-	}
-	return nil
-}
-
-func (r *readsVisitor) below(pattern []string, step string) []string {
-	if pattern == nil {
-		return nil
-	}
-	return r.note(append(pattern[:len(pattern):len(pattern)], celexpr.Unescape(step)))
-}
-
-func (r *readsVisitor) call(call ast.CallExpr) []string {
-	args := call.Args()
-	switch name := call.FunctionName(); {
-	case (name == operators.Index || name == operators.OptIndex || name == operators.OptSelect) && len(args) == 2:
-		in := r.visit(args[0])
-		if args[1].Kind() == ast.LiteralKind {
-			if step, ok := args[1].AsLiteral().Value().(string); ok {
-				return r.below(in, step)
+		pattern := read.Properties()
+		for n := range len(pattern) + 1 {
+			above := pattern[:n:n]
+			if id := fmt.Sprintf("%q", above); !seen[id] {
+				seen[id] = true
+				found.patterns = append(found.patterns, above)
 			}
 		}
-		r.visit(args[1])
-		return r.below(in, anyStep)
-	case call.IsMemberFunction() && macros[name] && len(args) >= 2 && args[0].Kind() == ast.IdentKind:
-		return r.macro(name, call)
-	case call.IsMemberFunction():
-		target := r.visit(call.Target())
-		for _, arg := range args {
-			r.visit(arg)
-			if name == "matches" && arg.Kind() == ast.LiteralKind {
-				if text, ok := arg.AsLiteral().Value().(string); ok {
-					r.found.regexes = append(r.found.regexes, text)
-				}
-			}
-		}
-		if name == "value" || name == "orValue" || name == "lowerAscii" || name == "trim" || name == "sort" {
-			return target
-		}
-		return nil
 	}
-	for _, arg := range args {
-		r.visit(arg)
-	}
+	found.literals = celexpr.Literals(x)
+	celexpr.Visit(x, func(x ast.Expr) bool {
+		if x.Kind() == ast.CallKind {
+			found.addCall(x.AsCall())
+		}
+		return true
+	})
+	return found
+}
+
+// addCall adds what a call says about the texts of its arguments.
+func (r *ruleReads) addCall(call ast.CallExpr) {
 	for _, text := range samples[call.FunctionName()] {
-		r.found.literals = append(r.found.literals, text)
+		r.literals = append(r.literals, text)
 	}
-	return nil
+	if call.FunctionName() != "matches" {
+		return
+	}
+	for _, arg := range call.Args() {
+		if arg.Kind() != ast.LiteralKind {
+			continue
+		}
+		if text, ok := arg.AsLiteral().Value().(string); ok {
+			r.regexes = append(r.regexes, text)
+		}
+	}
 }
 
 // samples are texts that functions of CEL read: two of one sort, and one of another.
@@ -230,35 +174,4 @@ var samples = map[string][]string{
 	"timestamp": {"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
 	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"},
 	"url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
-}
-
-var macros = map[string]bool{
-	"all": true, "exists": true, "exists_one": true, "existsOne": true, "filter": true, "map": true, "transformList": true, "transformMap": true,
-}
-
-// macro visits a comprehension, whose variables hold the items of its target.
-func (r *readsVisitor) macro(name string, call ast.CallExpr) []string {
-	target := r.visit(call.Target())
-	items := r.below(target, anyStep)
-	args := call.Args()
-	outer := map[string][]string{}
-	bound := 1
-	if len(args) > 2 && args[1].Kind() == ast.IdentKind && name != "map" {
-		bound = 2
-	}
-	for _, variable := range args[:bound] {
-		v := variable.AsIdent()
-		outer[v] = r.vars[v]
-		r.vars[v] = items
-	}
-	for _, arg := range args[bound:] {
-		r.visit(arg)
-	}
-	for v, pattern := range outer {
-		r.vars[v] = pattern
-	}
-	if name == "filter" {
-		return target
-	}
-	return nil
 }
