@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -230,8 +231,9 @@ func onlyLine(data []byte, key, text string) int {
 	found, n := 0, 0
 	for line := range bytes.Lines(data) {
 		n++
-		_, rest, ok := bytes.Cut(line, []byte(key+":"))
-		if !ok || !bytes.Contains(rest, []byte(text)) {
+		before, rest, ok := bytes.Cut(line, []byte(key+":"))
+		isPart := len(before) > 0 && unicode.IsLetter(rune(before[len(before)-1])) // of another key, as data is of metadata
+		if !ok || isPart || !bytes.Contains(rest, []byte(text)) {
 			continue
 		}
 		if found > 0 {
