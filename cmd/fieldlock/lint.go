@@ -243,12 +243,16 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	}
 	p := newProgress(c.err)
 	defer p.end()
-	if r, err = audit.CRDs(c.linted.news, c.linted.olds, audit.Options{
+	o := audit.Options{
 		Explain: c.explain,
 		Known:   &c.linted.known,
 		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
 		Step:    p.step,
-	}); err != nil {
+	}
+	if c.fixer.types != nil {
+		o.LeavesOutZero = c.fixer.types.leavesOutZero
+	}
+	if r, err = audit.CRDs(c.linted.news, c.linted.olds, o); err != nil {
 		return nil, nil, err
 	}
 	r.Strict = c.strict

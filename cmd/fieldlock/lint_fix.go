@@ -236,6 +236,11 @@ func (g *goTypes) node(f *audit.Finding, version, schemaPath string) (markers.No
 	return n, ok && version != "" && slices.Contains(g.source.Groups(), n.Group)
 }
 
+// leavesOutZero reports whether clients leave out the zero value of a field, as far as the packages have it.
+func (g *goTypes) leavesOutZero(c *crd.CRD, version, schemaPath string) (leavesOut, known bool) {
+	return g.source.LeavesOutZero(markers.Node{Group: c.Group, Version: version, Kind: c.Kind, SchemaPath: schemaPath})
+}
+
 // fixNode returns the node that the fix of a finding changes.
 func (g *goTypes) fixNode(f *audit.Finding) (markers.Node, bool) {
 	version := f.Fix.Version

@@ -102,7 +102,13 @@ func (f *Finding) MarkersOn() string {
 
 // Same reports whether two findings are the same for two versions of one CRD.
 func (f *Finding) Same(g *Finding) bool {
-	return f.Position.Filename == g.Position.Filename && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message
+	return f.Position.Filename == g.Position.Filename && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message &&
+		f.Severity == g.Severity
+}
+
+// SameAsOneOf reports whether f is the same as one of findings.
+func (f *Finding) SameAsOneOf(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(g Finding) bool { return f.Same(&g) })
 }
 
 // Refused reports whether the findings fail the run.

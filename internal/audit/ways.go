@@ -2,7 +2,9 @@ package audit
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -22,9 +24,9 @@ type effort struct {
 	search   int // among objects that are repaired where rules refuse them,
 	thorough int // and among longer sequences of them
 	decide   int // to look for objects that decide about one rule: whether it refuses anything, or each first status
-	states   int // to look for two updates around rules of any form; and with --explain:
-	show     int // to look for objects that show the holes of locks
-	shrink   int // to make witnesses small
+	states   int // to look for two updates around rules of any form
+	show     int // to look for objects that show the holes of locks;
+	shrink   int // and with --explain, to make witnesses small
 }
 
 // usual is the effort for one CRD unless a test says otherwise.
@@ -37,7 +39,7 @@ func usual() effort {
 
 // explainer tries on objects what may be wrong with one CRD.
 type explainer struct {
-	all  bool // find a witness for each hole, not only for those that objects have to decide
+	all  bool // give each hole that objects show its witness
 	kind *witness.Kind
 
 	effort  effort
@@ -77,15 +79,30 @@ func (x *explainer) rules(c *crd.CRD, a *celrule.Audit) []suspect {
 	}
 	x.try(ways)
 	suspects := x.single(c, a)
-	for _, w := range ways {
-		if f, ok := w.Finding(); ok {
-			suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: Finding{Finding: crd.Finding{
-				Finding: f, CRD: c.Name, Version: w.in.Name, Position: w.in.Position(f.SchemaPath),
-			}}})
+	closed := map[place]bool{} // by the rules of another version
+	for _, w := range slices.Backward(ways) { // those between versions first
+		between := w.Rule == rule.CELVersionWithoutRule
+		w.OnlyStatus = w.in.HasStatus && (w.SchemaPath == statusPath || strings.HasPrefix(w.SchemaPath, statusPath+"/"))
+		f, ok := w.Finding()
+		if !ok || !between && closed[place{w.in.Name, f.SchemaPath}] {
+			continue
 		}
+		if f.Fix != nil && f.Fix.Safe {
+			for _, schemaPath := range w.Closes {
+				closed[place{w.Version, schemaPath}] = true
+			}
+		}
+		suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: Finding{Finding: crd.Finding{
+			Finding: f, CRD: c.Name, Version: w.in.Name, Position: w.in.Position(f.SchemaPath),
+		}}})
 	}
 	return suspects
 }
+
+// place is a node in the schema of a version.
+type place struct{ version, schemaPath string }
+
+const statusPath = "/properties/status"
 
 // try looks for objects that show ways: at a glance for all of them first, and then harder for those rules for which
 // there are none yet.
@@ -207,12 +224,12 @@ func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 // leftOut returns the fields whose rules were not tried in every way, sorted.
 func (x *explainer) leftOut() []string { return slices.Compact(slices.Sorted(slices.Values(x.left))) }
 
-// findings returns the findings of suspects. It tries the holes of locks on objects if witnesses are asked for.
+// findings returns the findings of suspects. It tries the holes of locks on objects; one that none show is a note.
 func (x *explainer) findings(suspects []suspect) []Finding {
 	x.allow(x.effort.show)
 	for i := range suspects {
 		s := &suspects[i]
-		if r, _ := catalogue.Find(s.Rule); !x.all || s.decided || !r.Hole {
+		if r, _ := catalogue.Find(s.Rule); s.decided || !r.Hole {
 			continue
 		}
 		for _, effort := range []witness.Effort{witness.Search, witness.Thorough} {
@@ -221,8 +238,14 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 				break
 			}
 		}
-		if s.shown == nil && x.over() {
+		if s.shown != nil {
+			continue
+		}
+		if x.over() {
 			x.untried++
+		}
+		if s.Severity == immutability.SeverityWarning {
+			s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
 		}
 	}
 	x.kind.Allow(x.effort.shrink)

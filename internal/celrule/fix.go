@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -32,7 +31,20 @@ type guard struct {
 //
 // For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
 func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fix {
-	k := keeper{top: l, fields: map[*schema.Location][]string{}, above: map[*schema.Location]bool{}}
+	k := a.keeper(l, fields, a.leavesOutZero)
+	text, ok := k.rule()
+	if !ok || a.hasRule(l.Parent(), text) {
+		return nil
+	}
+	fix, while := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: !k.imprecise}, k.while()
+	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
+	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s", displayPath(l), while, k.example(), inParent(l, "{}"))
+	return fix
+}
+
+// keeper returns what a companion of l has to say about the fields. zero reports of which of them the zero value counts as absent.
+func (a *auditor) keeper(l *schema.Location, fields []guard, zero func(*schema.Location) bool) *keeper {
+	k := &keeper{top: l, fields: map[*schema.Location][]operand{}, above: map[*schema.Location]bool{}, zero: zero, stays: true}
 	for _, g := range fields {
 		if a.removable(g, l) {
 			continue
@@ -43,23 +55,12 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fi
 		}
 		k.add(g)
 	}
-	name := celexpr.Escape(l.Name)
-	kept, ok := k.holds(l, "oldSelf")
-	if len(k.fields) == 0 || len(k.fields) > maxKept || !ok || name == "" {
-		return nil
-	}
-	fix, while := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: true}, ""
-	if len(kept) > 1 {
-		while = k.while()
-	}
-	text := strings.Join(kept.refuted(), " || ") + " || has(self." + name + ")"
-	known := func(r *Rule) bool { return r.Text == text }
-	if slices.ContainsFunc(a.rules[l.Parent()], known) {
-		return nil
-	}
-	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
-	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s", displayPath(l), while, k.example(), inParent(l, "{}"))
-	return fix
+	return k
+}
+
+// hasRule reports whether l has a rule with a text.
+func (a *auditor) hasRule(l *schema.Location, text string) bool {
+	return slices.ContainsFunc(a.rules[l], func(r *Rule) bool { return r.Text == text })
 }
 
 // maxKept bounds the fields that a companion names. Nobody wants to read more.
@@ -82,72 +83,181 @@ func (a *auditor) removable(g guard, l *schema.Location) bool {
 // keeper puts into CEL that an object has a guarded field at or below top.
 type keeper struct {
 	top    *schema.Location
-	fields map[*schema.Location][]string // the guarded fields, each with conditions on its old value; none of them: any value
-	above  map[*schema.Location]bool     // what leads to them
+	fields map[*schema.Location][]operand // the guarded fields, each with conditions on the old object; none of them: any value
+	above  map[*schema.Location]bool      // what leads to them
+	zero   func(*schema.Location) bool    // whether the zero value of a field counts as absent
+
+	stays     bool // the rules of all fields are self == oldSelf on top
+	imprecise bool // the rule of a field accepts more than the companion can say
 }
 
 func (k *keeper) add(g guard) {
 	for l := g.at; l != k.top.Parent(); l = l.Parent() {
 		k.above[l] = true
 	}
-	free := unguarded(g)
-	if known, ok := k.fields[g.at]; ok && !slices.Equal(known, free) {
-		free = nil
+	k.stays = k.stays && g.by.at == k.top && g.by.Text == "self == oldSelf"
+	locked := k.locked(g)
+	if known, ok := k.fields[g.at]; ok && !slices.Equal(known, locked) {
+		locked = nil
 	}
-	k.fields[g.at] = free
+	k.fields[g.at] = locked
 }
 
-// unguarded returns the conditions on the old value of a field under which its rule accepts every new value:
-// oldSelf == 0 in the rule oldSelf == 0 || self == oldSelf.
-func unguarded(g guard) []string {
-	if g.by.at != g.at || g.by.OptionalOldSelf {
+// rule returns the text of the companion. It returns false if there is none.
+func (k *keeper) rule() (text string, ok bool) {
+	name := celexpr.Escape(k.top.Name)
+	if len(k.fields) == 0 || len(k.fields) > maxKept || name == "" {
+		return "", false
+	}
+	if k.stays && k.zero(k.top) {
+		return setAndStays(k.top.Schema, name), true
+	}
+	kept, ok := k.holds(k.top, "oldSelf")
+	return strings.Join(kept.refuted(), " || ") + " || has(self." + name + ")", ok
+}
+
+// locked returns the conditions on the old object under which the rule of g may refuse a new value: oldSelf != 0 for the rule
+// oldSelf == 0 || self == oldSelf, and oldSelf.mode == 'External' for !(oldSelf.mode == 'External' && self.mode != 'External').
+func (k *keeper) locked(g guard) []operand {
+	if g.by.OptionalOldSelf || !within(g.by.at, k.top) {
 		return nil
 	}
-	var free []string
-	for _, part := range celexpr.Operands(g.by.expr, operators.LogicalOr) {
-		if celexpr.Mentions(part, "self") || !celexpr.Mentions(part, "oldSelf") {
+	prefix, ok := k.selected(g.by.at)
+	var all []operand
+	for _, part := range disjuncts(g.by.expr, true) {
+		if celexpr.Mentions(part.expr, "self") || !celexpr.Mentions(part.expr, "oldSelf") {
 			continue
 		}
-		// A value that is null is absent to CEL, so a rule that runs compares with null in vain.
-		if text, err := celexpr.Print(part); err == nil && !strings.HasSuffix(text, "== null") {
-			free = append(free, parenthesized(part, text))
+		condition := part.operand()
+		if strings.HasSuffix(condition.yes, "== null") { // a value that is null is absent to CEL, so a rule that runs compares with null in vain
+			continue
 		}
+		if !ok || !g.by.readable(part.expr) {
+			k.imprecise = true
+			continue
+		}
+		all = append(all, condition.negated().of(prefix))
 	}
-	return free
+	return all
 }
 
-var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
+// selected spells how the parent of top selects l, at or below top, from oldSelf. It returns false if it cannot.
+func (k *keeper) selected(l *schema.Location) (text string, ok bool) {
+	if l == k.top.Parent() {
+		return "oldSelf", true
+	}
+	before, ok := k.selected(l.Parent())
+	name := celexpr.Escape(l.Name)
+	return before + "." + name, ok && l.Role == schema.Property && name != ""
+}
 
-// parenthesized returns text, the spelling of x, as an operand.
-func parenthesized(x ast.Expr, text string) string {
-	if x.Kind() == ast.CallKind && !x.AsCall().IsMemberFunction() && len(x.AsCall().Args()) > 1 {
-		return "(" + text + ")"
+// disjunct is an operand of a condition that is enough to make it true: expr, or its negation.
+type disjunct struct {
+	expr    ast.Expr
+	negated bool
+}
+
+// disjuncts returns conditions of which one is enough to make x true, or to make it false if wanted is false.
+func disjuncts(x ast.Expr, wanted bool) []disjunct {
+	if x.Kind() == ast.CallKind {
+		args := x.AsCall().Args()
+		switch name := x.AsCall().FunctionName(); {
+		case name == operators.LogicalNot:
+			return disjuncts(args[0], !wanted)
+		case name == operators.LogicalOr && wanted, name == operators.LogicalAnd && !wanted:
+			return append(disjuncts(args[0], wanted), disjuncts(args[1], wanted)...)
+		case name == operators.Conditional && isLiteral(args[1], wanted): // a ? true : b
+			return append(disjuncts(args[0], true), disjuncts(args[2], wanted)...)
+		case name == operators.Conditional && isLiteral(args[2], wanted): // a ? b : true
+			return append(disjuncts(args[0], false), disjuncts(args[1], wanted)...)
+		}
+	}
+	return []disjunct{{x, !wanted}}
+}
+
+func isLiteral(x ast.Expr, value bool) bool {
+	v, ok := literalOf(x)
+	return ok && v == value
+}
+
+// readable reports whether x, which reads the old object only, can be evaluated on every old object that has the location of r.
+func (r *readRule) readable(x ast.Expr) bool {
+	ok := true
+	celexpr.Visit(x, func(x ast.Expr) bool {
+		t, asked := askedFor(r.Rule, x)
+		if asked && t.at != r.at {
+			t.at = t.at.Parent()
+		} else if t, asked = termOf(r.Rule, x); !asked {
+			return true
+		}
+		for l := t.at; l != r.at; l = l.Parent() {
+			ok = ok && present(l)
+		}
+		return false
+	})
+	return ok
+}
+
+// operand is a condition in CEL and its negation, each as an operand of && and ||.
+type operand struct{ yes, no string }
+
+// operand spells d.
+func (d disjunct) operand() operand {
+	text := printed(d.expr)
+	o := operand{text, "!" + text}
+	if d.expr.Kind() == ast.CallKind && !d.expr.AsCall().IsMemberFunction() && len(d.expr.AsCall().Args()) > 1 {
+		o = operand{"(" + text + ")", "!(" + text + ")"}
+		if d.negated && d.expr.AsCall().FunctionName() == operators.Equals {
+			args := d.expr.AsCall().Args()
+			return operand{printed(args[0]) + " != " + printed(args[1]), text}
+		}
+	}
+	if d.negated {
+		return o.negated()
+	}
+	return o
+}
+
+func printed(x ast.Expr) string {
+	text, err := celexpr.Print(x)
+	if err != nil {
+		panic(err) // it was parsed
 	}
 	return text
 }
 
-// conjunction is a list of CEL operands of which all hold.
-type conjunction []string
+func (o operand) negated() operand { return operand{o.no, o.yes} }
 
-// String spells the conjunction as an operand.
-func (c conjunction) String() string {
+var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
+
+// of replaces oldSelf in o with a selection.
+func (o operand) of(selection string) operand {
+	return operand{oldSelfWord.ReplaceAllLiteralString(o.yes, selection), oldSelfWord.ReplaceAllLiteralString(o.no, selection)}
+}
+
+// conjunction is a list of operands of which all hold.
+type conjunction []operand
+
+// operand spells the conjunction as an operand.
+func (c conjunction) operand() operand {
 	if len(c) == 1 {
 		return c[0]
 	}
-	return "(" + strings.Join(c, " && ") + ")"
+	var texts []string
+	for _, part := range c {
+		texts = append(texts, part.yes)
+	}
+	text := "(" + strings.Join(texts, " && ") + ")"
+	return operand{text, "!" + text}
 }
 
-// refuted returns operands of which one holds where the conjunction does not.
+// refuted returns texts of which one holds where the conjunction does not.
 func (c conjunction) refuted() []string {
-	var not []string
+	var texts []string
 	for _, part := range c {
-		if text, negated := strings.CutPrefix(part, "!"); negated {
-			not = append(not, text)
-		} else {
-			not = append(not, "!"+part)
-		}
+		texts = append(texts, part.no)
 	}
-	return not
+	return texts
 }
 
 // holds returns what an object that has the parent of l satisfies if it has a guarded field at or below l. prefix selects
@@ -159,13 +269,13 @@ func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok b
 	}
 	at := prefix + "." + name
 	if l == k.top || l.Schema.Nullable || !l.Required && l.Schema.Default == nil {
-		all = append(all, "has("+at+")")
+		all = append(all, operand{"has(" + at + ")", "!has(" + at + ")"})
 	}
-	if free, guards := k.fields[l]; guards {
-		for _, condition := range free {
-			all = append(all, conjunction{oldSelfWord.ReplaceAllLiteralString(condition, at)}.refuted()...)
+	if locked, guards := k.fields[l]; guards {
+		if k.zero(l) {
+			all = append(all, notZero(l.Schema, at))
 		}
-		return all, true
+		return append(all, locked...), true
 	}
 	var some []conjunction
 	for child := range l.Children {
@@ -173,7 +283,8 @@ func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok b
 			continue
 		}
 		if child.Role != schema.Property {
-			return append(all, "!(size("+at+") == 0)"), true
+			empty := "size(" + at + ") == 0"
+			return append(all, operand{"!(" + empty + ")", "(" + empty + ")"}), true
 		}
 		below, ok := k.holds(child, at)
 		if !ok {
@@ -189,15 +300,22 @@ func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok b
 	}
 	var texts []string
 	for _, below := range some {
-		texts = append(texts, below.String())
+		texts = append(texts, below.operand().yes)
 	}
-	return append(all, "("+strings.Join(texts, " || ")+")"), true
+	oneOf := "(" + strings.Join(texts, " || ") + ")"
+	return append(all, operand{oneOf, "!" + oneOf}), true
 }
 
 // while says when the companion refuses the removal of top.
 func (k *keeper) while() string {
+	if kept, ok := k.holds(k.top, "oldSelf"); !ok || len(kept) <= 1 {
+		return ""
+	}
 	var names []string
-	for l := range k.fields {
+	for l, locked := range k.fields {
+		if len(locked) == 1 && len(k.fields) == 1 && l != k.top && !strings.HasPrefix(locked[0].yes, "!") {
+			return " while " + strings.Replace(strings.TrimPrefix(locked[0].yes, "oldSelf."), " == ", " is ", 1)
+		}
 		if k.guardedAbove(l) {
 			continue
 		}
@@ -260,144 +378,6 @@ func inParent(l *schema.Location, text string) string {
 		return "{" + strconv.Quote(p.Name) + ": " + text + "}"
 	}
 	return text
-}
-
-// alternative returns why removing l may be meant, "" if nothing hints at that: the parent is a union, a rule excludes l
-// beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the same
-// sort.
-func (a *auditor) alternative(l *schema.Location, locked bool) string {
-	parent := l.Parent()
-	name := displayPath(l)
-	switch s := parent.Schema; {
-	case s.MaxProperties != nil && *s.MaxProperties < int64(len(s.Properties)):
-		return fmt.Sprintf("%s takes %d of its fields", displayPath(parent), *s.MaxProperties)
-	case anywhereRequired(l):
-		return fmt.Sprintf("the schema of %s offers a choice between %s and others", displayPath(parent), l.Name)
-	case deprecated.MatchString(l.Schema.Description):
-		return "the description of " + name + " speaks of another way"
-	}
-	for _, r := range a.all {
-		*a.steps++
-		if !r.Transition && within(l, r.at) && a.excludes(r, l) {
-			return fmt.Sprintf("the rule %q asks for %s to be absent beside other fields", r.Text, l.Name)
-		}
-	}
-	if sibling := twin(l); sibling != "" && !locked {
-		return fmt.Sprintf("%s and %s look like a choice", l.Name, sibling)
-	}
-	return ""
-}
-
-// deprecated finds descriptions of fields that users move away from, or that exclude others.
-var deprecated = regexp.MustCompile(`(?i)\bdeprecated\b|\bmigrat|mutually exclusive|\b(exactly|only|at most) one of\b|\bunion\b`)
-
-// anywhereRequired reports whether a combination of schemas at the parent of l asks for l.
-func anywhereRequired(l *schema.Location) bool {
-	s := l.Parent().Schema
-	for _, list := range [][]spec.Schema{s.AnyOf, s.OneOf, s.AllOf} {
-		for i := range list {
-			if asksFor(&list[i], l.Name) {
-				return true
-			}
-		}
-	}
-	return s.Not != nil && asksFor(s.Not, l.Name)
-}
-
-// asksFor reports whether s or a combination in it requires a property.
-func asksFor(s *spec.Schema, name string) bool {
-	found := slices.Contains(s.Required, name) || s.Not != nil && asksFor(s.Not, name)
-	for _, list := range [][]spec.Schema{s.AnyOf, s.OneOf, s.AllOf} {
-		for i := range list {
-			found = found || asksFor(&list[i], name)
-		}
-	}
-	return found
-}
-
-// excludes reports whether r, a plain rule, may refuse an object with l and accept it without, and reads l for nothing but its
-// presence, beside other fields.
-func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
-	others := false
-	reads := false
-	for _, at := range r.reads {
-		switch {
-		case at == l:
-			reads = true
-		case within(at, l):
-			return false
-		case !within(l, at):
-			others = true
-		}
-	}
-	return reads && others && wantsAbsent(r.Rule, r.expr, l, true)
-}
-
-// wantsAbsent reports whether the absence of l can make a condition of r true, or false if wanted is false: has(self.l) does
-// in !has(self.l) || has(self.other), and not in has(self.l) || has(self.other).
-func wantsAbsent(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
-	if t, ok := askedFor(r, x); ok {
-		return t.at == l && !wanted
-	}
-	if x.Kind() != ast.CallKind {
-		return false
-	}
-	args := x.AsCall().Args()
-	switch x.AsCall().FunctionName() {
-	case operators.LogicalNot:
-		return wantsAbsent(r, args[0], l, !wanted)
-	case operators.LogicalAnd, operators.LogicalOr:
-		return wantsAbsent(r, args[0], l, wanted) || wantsAbsent(r, args[1], l, wanted)
-	case operators.Conditional:
-		return asksWhether(r, args[0], l) || wantsAbsent(r, args[1], l, wanted) || wantsAbsent(r, args[2], l, wanted)
-	}
-	return asksWhether(r, x, l)
-}
-
-// asksWhether reports whether x asks somewhere whether l is there.
-func asksWhether(r *Rule, x ast.Expr, l *schema.Location) bool {
-	asks := false
-	celexpr.Visit(x, func(x ast.Expr) bool {
-		t, ok := askedFor(r, x)
-		asks = asks || ok && t.at == l
-		return !asks
-	})
-	return asks
-}
-
-// twin returns the name of an optional object beside the object l that looks like another choice: with the same last word
-// (flexSpec and deploymentSpec), the same fields (ipv4 and ipv6), or the value of an enum beside it ("aws" of provider).
-func twin(l *schema.Location) string {
-	if len(l.Schema.Properties) == 0 {
-		return ""
-	}
-	parent := l.Parent().Schema
-	for _, name := range slices.Sorted(maps.Keys(parent.Properties)) {
-		other := parent.Properties[name]
-		if slices.ContainsFunc(other.Enum, func(v any) bool { s, _ := v.(string); return strings.EqualFold(s, l.Name) }) {
-			return "the values of " + name
-		}
-		if name == l.Name || len(other.Properties) == 0 || slices.Contains(parent.Required, name) {
-			continue
-		}
-		if word := lastWord(name); word != "" && word == lastWord(l.Name) {
-			return name
-		}
-		if slices.Equal(slices.Sorted(maps.Keys(other.Properties)), slices.Sorted(maps.Keys(l.Schema.Properties))) {
-			return name
-		}
-	}
-	return ""
-}
-
-var words = regexp.MustCompile(`[a-z0-9]([A-Z][a-z0-9]+)$`)
-
-// lastWord returns the last word of a name in camel case with several words, "" for others.
-func lastWord(name string) string {
-	if match := words.FindStringSubmatch(name); match != nil {
-		return match[1]
-	}
-	return ""
 }
 
 // keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:

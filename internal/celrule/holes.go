@@ -22,6 +22,10 @@ import (
 // leave out spec.backup.bucket, or all of spec.backup, and the next one may bring it back with another bucket. Whether the
 // other rules and the schema let it is for the API server's validator to say (internal/witness).
 type Audit struct {
+	// LeavesOutZero reports whether Go clients leave out the zero value of the field that a schema path of s leads to, as far as
+	// Go source is known. Nil if none is.
+	LeavesOutZero func(s *spec.Schema, schemaPath string) (leavesOut, known bool)
+
 	auditors map[*spec.Schema]*auditor
 	steps    int // locations and rules that were looked at
 }
@@ -33,6 +37,12 @@ type Way struct {
 	Version    string // through which the way leads, for CELVersionWithoutRule
 	SchemaPath string // of what is removed, renamed or swapped
 	Around     []*Guarded
+	// OnlyStatus is set by the caller if the update leads through the status subresource, which only controllers write.
+	OnlyStatus bool
+
+	// Closes is set by Finding, for CELVersionWithoutRule: the schema paths of the fields of Version that the rules of the fix keep from being
+	// removed.
+	Closes []string
 
 	auditor *auditor
 	at      *schema.Location // what SchemaPath leads to; for CELVersionWithoutRule, in the version that has the rules
@@ -110,6 +120,9 @@ func (a *Audit) auditor(s *spec.Schema) *auditor {
 			a.auditors = map[*spec.Schema]*auditor{}
 		}
 		a.auditors[s] = newAuditor(readTree(s), &a.steps)
+		if a.LeavesOutZero != nil {
+			a.auditors[s].inGo = func(schemaPath string) (leavesOut, known bool) { return a.LeavesOutZero(s, schemaPath) }
+		}
 	}
 	return a.auditors[s]
 }
@@ -122,11 +135,14 @@ type auditor struct {
 	guarding map[*schema.Location][]*readRule // and those that guard a field at or below it
 	detours  map[*schema.Location]*Way        // by what is absent for a while
 	steps    *int
+
+	// inGo reports what Go source says about a field: whether clients leave out its zero value.
+	inGo func(schemaPath string) (leavesOut, known bool)
 }
 
 func newAuditor(t *tree, steps *int) *auditor {
 	a := &auditor{
-		tree: t, steps: steps,
+		tree: t, steps: steps, inGo: func(string) (leavesOut, known bool) { return false, false },
 		guards: map[*schema.Location][]*readRule{}, guarding: map[*schema.Location][]*readRule{}, detours: map[*schema.Location]*Way{},
 	}
 	for _, l := range t.All {
@@ -155,7 +171,7 @@ func (a *auditor) ways() []*Way {
 	var ways []*Way
 	for _, l := range a.All {
 		*a.steps++
-		if l.Role == schema.Property && !present(l) && !ofResource(l) && a.uncorrelated[l] == "" {
+		if l.Role == schema.Property && !present(l) && !ofResource(l) && a.uncorrelated[l] == "" && !a.alwaysSent(l) {
 			ways = append(ways, a.without(l, &Way{Rule: rule.CELOptionalParent, at: l})...)
 		}
 		if in := inside(l); in != nil && a.uncorrelated[in] == "" && (l.Values != nil || l.Marks.ListType == schema.ListMap) {
@@ -166,6 +182,12 @@ func (a *auditor) ways() []*Way {
 		}
 	}
 	return ways
+}
+
+// alwaysSent reports whether l is the spec of an object, which everybody sends whether or not the schema requires it: no tool and no
+// person updates an object to have no spec. A schema that speaks of objects without a spec is an exception.
+func (a *auditor) alwaysSent(l *schema.Location) bool {
+	return l.Parent().In == nil && l.Name == "spec" && !l.Schema.Nullable && !anywhereRequired(l) && a.doneWithout(l) == ""
 }
 
 // without completes w, a way on which gone is absent for a while. It returns no way if no rule guards anything there.
@@ -223,7 +245,7 @@ func (w *Way) Finding() (f immutability.Finding, ok bool) {
 	case w.Rule == rule.CELRenamableKey:
 		return w.rename(shown), true
 	}
-	return w.removal(shown), true
+	return w.removal(shown)
 }
 
 // shown returns the rules that objects get around.
@@ -251,9 +273,10 @@ func finding(id string, l *schema.Location, around []*Guarded) immutability.Find
 }
 
 // removal returns the finding about a property that an update can remove and the next one can add again with other values in it.
-func (w *Way) removal(shown []*Guarded) immutability.Finding {
+// It returns false if only a zero value is left to begin with, which a rule counts as absent.
+func (w *Way) removal(shown []*Guarded) (f immutability.Finding, ok bool) {
 	l := w.at
-	f := finding(rule.CELOptionalParent, l, shown)
+	f = finding(rule.CELOptionalParent, l, shown)
 	how, canRequire := "leave out "+displayPath(l), displayPath(l) != "status" // an object is created without its status
 	if l.Required || l.Schema.Default != nil {
 		how, canRequire = "set "+displayPath(l)+" to null", false
@@ -263,32 +286,40 @@ func (w *Way) removal(shown []*Guarded) immutability.Finding {
 	if guarded {
 		f.Rule, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
 	}
+	f.Message = fmt.Sprintf("an update can %s and the next one can %s", how, what)
 	rest, meant := w.auditor.unmeant(l, guardsOf(shown))
-	if len(rest) == 0 {
+	switch {
+	case len(rest) == 0:
 		f.Severity = immutability.SeverityNote
-		f.Message = fmt.Sprintf("an update can %s and the next one can %s; this seems to be meant: %s", how, what, meant)
-		return f
+		f.Message += "; this seems to be intended: " + meant
+		return f, true
+	case w.auditor.closedBesideZero(l, rest):
+		return f, false
+	case w.OnlyStatus:
+		f.Message += "; only controllers write it, through the status subresource"
+		return f, true
 	}
 	var remedies []string
 	if f.Fix = w.auditor.companion(l, rest); f.Fix != nil {
 		add := fmt.Sprintf("add to %s the rule %s", displayPath(l.Parent()), f.Fix.AddRules[0]["rule"])
-		if meant := w.auditor.alternative(l, guarded); meant != "" {
-			add += fmt.Sprintf(", unless removing %s is meant: %s", l.Name, meant)
+		if intended := w.auditor.alternative(l, guarded); intended != "" {
+			add += ", unless intended: " + intended
 			f.Fix.Safe, canRequire = false, false
-		} else if zero := keptZero(l, rest); zero != "" {
-			add += fmt.Sprintf(", unless Go clients have %s with omitempty and without a pointer: they leave out %s", l.Name, zero)
+		} else if zero, companion := w.auditor.zeroInUse(l, rest); zero != "" {
+			add += fmt.Sprintf(", or if Go clients have %s with omitempty and without a pointer, and so leave out %s, the rule %s", l.Name, zero, companion)
 			f.Fix.Safe = false
+		} else if !f.Fix.Safe {
+			add += fmt.Sprintf(", unless intended: the rules on %s accept some values that it keeps", rule.Enumerate(f.Fields))
 		}
 		remedies = append(remedies, add)
 	}
 	if canRequire && len(remedies) == 0 { // otherwise objects that users have need not become invalid
 		remedies = append(remedies, "if no such objects exist yet, make "+l.Name+" required")
 	}
-	f.Message = fmt.Sprintf("an update can %s and the next one can %s", how, what)
 	if len(remedies) > 0 {
 		f.Message += "; " + strings.Join(remedies, ", or ")
 	}
-	return f
+	return f, true
 }
 
 // rename returns the finding about keys: one update removes a key, the next one adds it with other values.

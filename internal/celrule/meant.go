@@ -2,11 +2,13 @@ package celrule
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -63,9 +65,9 @@ func (r *readRule) allowsRemoval(l *schema.Location) string {
 	case r.asksForNew(l):
 		return fmt.Sprintf("the rule on %s asks for %s and accepts an update without it", displayPath(r.at), l.Name)
 	case speaksOfRemoval(r.Message(), l.Name):
-		return fmt.Sprintf("the message of the rule on %s speaks of its removal", displayPath(r.at))
+		return fmt.Sprintf("the message of the rule on %s allows its removal", displayPath(r.at))
 	case speaksOfRemoval(l.Schema.Description, l.Name):
-		return "its description speaks of its removal"
+		return "its description allows its removal"
 	}
 	return ""
 }
@@ -79,6 +81,20 @@ func (r *readRule) asksForNew(l *schema.Location) bool {
 		return !found
 	})
 	return found
+}
+
+// requiresNew reports whether a condition x of r asks for the new object to have l, or the negation of x if wanted is false.
+func (r *readRule) requiresNew(x ast.Expr, l *schema.Location, wanted bool) bool {
+	return slices.ContainsFunc(disjuncts(x, wanted), func(d disjunct) bool {
+		if t, ok := askedFor(r.Rule, d.expr); ok {
+			return t.side == newSide && t.at == l && !d.negated
+		}
+		if d.expr.Kind() != ast.CallKind || !isConjunction(d) {
+			return false
+		}
+		args := d.expr.AsCall().Args()
+		return r.requiresNew(args[0], l, !d.negated) || r.requiresNew(args[1], l, !d.negated)
+	})
 }
 
 // speaksOfRemoval reports whether a sentence of text says that the field with a name may be removed.
@@ -107,43 +123,182 @@ var (
 		`|\bimmutable (while|as long as) (it is )?(set|present)\b`)
 )
 
-// keptZero returns the zero value of Go if the companion of l refuses to remove l while it has that value; "" if it does not.
-// A Go client that has l with omitempty and without a pointer removes it in each update, the operator's own controller first.
-// The rule oldSelf == 0 || self == oldSelf makes no such companion. A string is removed so only if an enum lists "": in use,
-// a string that may be empty hardly ever is.
-func keptZero(l *schema.Location, around []guard) string {
-	zero := zeroOf(l.Schema)
-	if zero == "" {
-		return ""
+// alternative returns why removing l may be meant, "" if nothing hints at that: the parent is a union, a rule excludes l
+// beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the same
+// sort.
+func (a *auditor) alternative(l *schema.Location, locked bool) string {
+	parent := l.Parent()
+	name := displayPath(l)
+	switch s := parent.Schema; {
+	case s.MaxProperties != nil && *s.MaxProperties < int64(len(s.Properties)):
+		return fmt.Sprintf("%s takes %d of its fields", displayPath(parent), *s.MaxProperties)
+	case anywhereRequired(l):
+		return fmt.Sprintf("the schema of %s offers a choice between %s and others", displayPath(parent), l.Name)
+	case deprecated.MatchString(l.Schema.Description):
+		return "the description of " + name + " describes another way"
 	}
-	k := keeper{top: l, fields: map[*schema.Location][]string{}, above: map[*schema.Location]bool{}}
-	for _, g := range around {
-		k.add(g)
+	if why := a.doneWithout(l); why != "" {
+		return why
 	}
-	removable, keeps := k.fields[l]
-	isZero := func(condition string) bool {
-		return slices.Contains([]string{"(oldSelf == " + zero + ")", "(oldSelf == " + zero + ".0)", "!oldSelf"}, condition)
+	if sibling := twin(l); sibling != "" && !locked {
+		return fmt.Sprintf("%s and %s look like a choice", l.Name, sibling)
 	}
-	if !keeps || slices.ContainsFunc(removable, isZero) {
-		return ""
-	}
-	return zero
+	return ""
 }
 
-// zeroOf returns Go's zero value of a scalar in CEL, "" if s refuses it.
-func zeroOf(s *spec.Schema) string {
-	listed := func(isZero func(v any) bool) bool { return len(s.Enum) == 0 || slices.ContainsFunc(s.Enum, isZero) }
-	switch {
-	case s.Type.Contains("boolean") && listed(func(v any) bool { return v == false }):
-		return "false"
-	case s.Type.Contains("integer") || s.Type.Contains("number"):
-		tooHigh := s.Minimum != nil && (*s.Minimum > 0 || *s.Minimum == 0 && s.ExclusiveMinimum)
-		tooLow := s.Maximum != nil && (*s.Maximum < 0 || *s.Maximum == 0 && s.ExclusiveMaximum)
-		if !tooHigh && !tooLow && listed(func(v any) bool { return fmt.Sprint(v) == "0" }) {
-			return "0"
+// doneWithout returns why a plain rule, which reads other fields, may ask for objects without l; "" if none does.
+func (a *auditor) doneWithout(l *schema.Location) string {
+	for _, r := range a.all {
+		*a.steps++
+		switch {
+		case r.Transition || !within(l, r.at):
+		case a.excludes(r, l):
+			return fmt.Sprintf("the rule %q requires %s to be absent when another field is set", r.Text, l.Name)
+		case offersInstead(r.Rule, r.expr, l, true):
+			return fmt.Sprintf("the rule %q accepts another field in place of %s", r.Text, l.Name)
 		}
-	case s.Type.Contains("string") && slices.Contains(s.Enum, any("")):
-		return `""`
+	}
+	return ""
+}
+
+// deprecated finds descriptions of fields that users move away from, or that exclude others.
+var deprecated = regexp.MustCompile(`(?i)\bdeprecated\b|\bmigrat|mutually exclusive|\b(exactly|only|at most) one of\b|\bunion\b`)
+
+// anywhereRequired reports whether a combination of schemas at the parent of l asks for l.
+func anywhereRequired(l *schema.Location) bool {
+	s := l.Parent().Schema
+	for _, list := range [][]spec.Schema{s.AnyOf, s.OneOf, s.AllOf} {
+		for i := range list {
+			if asksFor(&list[i], l.Name) {
+				return true
+			}
+		}
+	}
+	return s.Not != nil && asksFor(s.Not, l.Name)
+}
+
+// asksFor reports whether s or a combination in it requires a property.
+func asksFor(s *spec.Schema, name string) bool {
+	found := slices.Contains(s.Required, name) || s.Not != nil && asksFor(s.Not, name)
+	for _, list := range [][]spec.Schema{s.AnyOf, s.OneOf, s.AllOf} {
+		for i := range list {
+			found = found || asksFor(&list[i], name)
+		}
+	}
+	return found
+}
+
+// excludes reports whether r, a plain rule, may refuse an object with l and accept it without, and reads l for nothing but its
+// presence, beside other fields.
+func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
+	others := false
+	reads := false
+	for _, at := range r.reads {
+		switch {
+		case at == l:
+			reads = true
+		case within(at, l):
+			return false
+		case !within(l, at):
+			others = true
+		}
+	}
+	return reads && others && wantsAbsent(r.Rule, r.expr, l, true)
+}
+
+// offersInstead reports whether a condition of r that asks for l, or its negation if wanted is false, accepts another field in its
+// place: has(self.l) || has(self.other) does, and !has(self.other) || has(self.l) does not.
+func offersInstead(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
+	parts := disjuncts(x, wanted)
+	asked := func(d disjunct) *schema.Location {
+		if t, ok := askedFor(r, d.expr); ok && !d.negated {
+			return t.at
+		}
+		return nil
+	}
+	isL := func(d disjunct) bool { return asked(d) == l }
+	isOther := func(d disjunct) bool { at := asked(d); return at != nil && !within(at, l) && !within(l, at) }
+	if slices.ContainsFunc(parts, isL) && slices.ContainsFunc(parts, isOther) {
+		return true
+	}
+	return slices.ContainsFunc(parts, func(d disjunct) bool {
+		if d.expr.Kind() != ast.CallKind || !isConjunction(d) {
+			return false
+		}
+		args := d.expr.AsCall().Args()
+		return offersInstead(r, args[0], l, !d.negated) || offersInstead(r, args[1], l, !d.negated)
+	})
+}
+
+// isConjunction reports whether d holds only if both of its operands do, or do not.
+func isConjunction(d disjunct) bool {
+	name := d.expr.AsCall().FunctionName()
+	return name == operators.LogicalAnd && !d.negated || name == operators.LogicalOr && d.negated
+}
+
+// wantsAbsent reports whether the absence of l can make a condition of r true, or false if wanted is false: has(self.l) does
+// in !has(self.l) || has(self.other), and not in has(self.l) || has(self.other).
+func wantsAbsent(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
+	if t, ok := askedFor(r, x); ok {
+		return t.at == l && !wanted
+	}
+	if x.Kind() != ast.CallKind {
+		return false
+	}
+	args := x.AsCall().Args()
+	switch x.AsCall().FunctionName() {
+	case operators.LogicalNot:
+		return wantsAbsent(r, args[0], l, !wanted)
+	case operators.LogicalAnd, operators.LogicalOr:
+		return wantsAbsent(r, args[0], l, wanted) || wantsAbsent(r, args[1], l, wanted)
+	case operators.Conditional:
+		return asksWhether(r, args[0], l) || wantsAbsent(r, args[1], l, wanted) || wantsAbsent(r, args[2], l, wanted)
+	}
+	return asksWhether(r, x, l)
+}
+
+// asksWhether reports whether x asks somewhere whether l is there.
+func asksWhether(r *Rule, x ast.Expr, l *schema.Location) bool {
+	asks := false
+	celexpr.Visit(x, func(x ast.Expr) bool {
+		t, ok := askedFor(r, x)
+		asks = asks || ok && t.at == l
+		return !asks
+	})
+	return asks
+}
+
+// twin returns the name of an optional object beside the object l that looks like another choice: with the same last word
+// (flexSpec and deploymentSpec), the same fields (ipv4 and ipv6), or the value of an enum beside it ("aws" of provider).
+func twin(l *schema.Location) string {
+	if len(l.Schema.Properties) == 0 {
+		return ""
+	}
+	parent := l.Parent().Schema
+	for _, name := range slices.Sorted(maps.Keys(parent.Properties)) {
+		other := parent.Properties[name]
+		if slices.ContainsFunc(other.Enum, func(v any) bool { s, _ := v.(string); return strings.EqualFold(s, l.Name) }) {
+			return "the values of " + name
+		}
+		if name == l.Name || len(other.Properties) == 0 || slices.Contains(parent.Required, name) {
+			continue
+		}
+		if word := lastWord(name); word != "" && word == lastWord(l.Name) {
+			return name
+		}
+		if slices.Equal(slices.Sorted(maps.Keys(other.Properties)), slices.Sorted(maps.Keys(l.Schema.Properties))) {
+			return name
+		}
+	}
+	return ""
+}
+
+var words = regexp.MustCompile(`[a-z0-9]([A-Z][a-z0-9]+)$`)
+
+// lastWord returns the last word of a name in camel case with several words, "" for others.
+func lastWord(name string) string {
+	if match := words.FindStringSubmatch(name); match != nil {
+		return match[1]
 	}
 	return ""
 }

@@ -107,9 +107,18 @@ func (a *auditor) has(r *readRule) bool {
 }
 
 // finding puts into words what objects have shown of w. Where v has rules of its own on what the objects are without meanwhile,
-// those have their own ways around.
+// those have their own ways around, unless the rule that v lacks is the one that closes them.
 func (v *laxVersion) finding(w *Way, shown []*Guarded) (f immutability.Finding, ok bool) {
+	for _, g := range shown {
+		if kept := g.keeps(); kept != nil && !w.lacked && v.missing(g.by.reads) == nil {
+			g.Removing = ""
+			w.Closes = append(w.Closes, kept.Path.Pointer())
+		}
+	}
 	shown = slices.DeleteFunc(shown, func(g *Guarded) bool {
+		if g.Removing == "spec" && v.alwaysSent(v.Find("/properties/spec")) {
+			return true
+		}
 		return !w.lacked && g.Removing != "" && slices.ContainsFunc(g.at, func(l *schema.Location) bool {
 			same := v.Find(l.Path.Pointer())
 			return len(v.guarding[same]) > 0 || v.guardedAbove(same)
@@ -160,7 +169,21 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f immutability.Finding, 
 			}
 		}
 	}
+	if w.OnlyStatus {
+		f.Fix = nil
+	}
 	return f, true
+}
+
+// keeps returns the field that objects are without meanwhile if the rule of g refuses to remove it; otherwise nil. The same rule closes
+// the way in any version that has the fields.
+func (g *Guarded) keeps() *schema.Location {
+	for _, l := range g.at {
+		if l.Path.String() == g.Removing && l.Role == schema.Property && g.by.requiresNew(g.by.expr, l, true) {
+			return l
+		}
+	}
+	return nil
 }
 
 // Loss is a transition rule that an update of a CRD may take away.

@@ -241,10 +241,10 @@ func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	return crds, append(errs, more...), nil
 }
 
-// Amended returns all schemas as CRDs, as Reader.Kinds does, with the locks of an Amender, nil for none. A key that a mapping
+// Amended returns all schemas as CRDs, as Reader.Kinds does, copies of a CRD each by itself, with the locks of an Amender, nil for none. A key that a mapping
 // has twice, with different values, is an error: an author of schemas means one of the two.
 func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
-	crds = slices.Clone(a.CRDs(s.CRDs))
+	crds = slices.Clone(a.CRDs(apart(s.CRDs)))
 	a.Documents(s.Documents)
 	for _, r := range s.Repeated {
 		errs = append(errs, r.Err())
@@ -266,6 +266,22 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 		}
 	}
 	return crds, errs
+}
+
+// apart returns CRDs each of which knows the lines of its own document. A set reads a definition once, so copies have those of the
+// first one.
+func apart(crds []CRD) []CRD {
+	crds = slices.Clone(crds)
+	for i, c := range crds {
+		first := c.Position()
+		if own := c.Document.Position(); first.Filename == c.Document.File && first.Line == own.Line {
+			continue
+		}
+		if own, err := newCRD(c.Document, &rawschema.Shared{}); err == nil {
+			crds[i] = own
+		}
+	}
+	return crds
 }
 
 // rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json. A schema that was

@@ -46,6 +46,16 @@ func (s *Source) Place(n Node) (Place, bool) {
 	return s.placeOf(t.declaration()), true
 }
 
+// LeavesOutZero reports whether Go clients leave out the zero value of the field that a node is made from: it has omitempty or
+// omitzero, and is no pointer. known is false if the packages have no such field.
+func (s *Source) LeavesOutZero(n Node) (leavesOut, known bool) {
+	t, ok := s.find(n)
+	if !ok || t.field == nil || len(t.steps) > 0 {
+		return false, false
+	}
+	return !t.field.pointer && t.field.omitted(), true
+}
+
 func (s *Source) placeOf(d declaration) Place {
 	return Place{File: (&problems{dir: s.dir}).relative(d.pos.Filename), Line: d.pos.Line, Name: d.name}
 }

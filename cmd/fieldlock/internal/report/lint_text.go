@@ -24,7 +24,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 	var last subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if slices.ContainsFunc(r.Findings[:i], func(g audit.Finding) bool { return f.Same(&g) }) {
+		if f.SameAsOneOf(r.Findings[:i]) {
 			continue
 		}
 		if s := (subject{f.Position.Filename, f.CRD}); s != last {
@@ -64,15 +64,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 	return nil
 }
 
-// lintSummary is the last line of the text. Where some input could not be read, it has no tick.
+// lintSummary is the last line of the text, which counts what is printed. Where some input could not be read, it has no tick.
 func lintSummary(r *audit.Report, p Palette) string {
-	errs, notes := 0, 0
+	count := map[immutability.Severity]int{}
 	for i := range r.Findings {
-		switch r.Findings[i].Severity {
-		case immutability.SeverityError:
-			errs++
-		case immutability.SeverityNote:
-			notes++
+		if f := &r.Findings[i]; !f.SameAsOneOf(r.Findings[:i]) {
+			count[f.Severity]++
 		}
 	}
 	mark := p.Green("✓") + " "
@@ -82,8 +79,8 @@ func lintSummary(r *audit.Report, p Palette) string {
 	case len(r.Errors) > 0:
 		mark = ""
 	}
-	counts := mark + Count(errs, "error") + ", " + Count(len(r.Findings)-errs-notes, "warning")
-	if notes > 0 {
+	counts := mark + Count(count[immutability.SeverityError], "error") + ", " + Count(count[immutability.SeverityWarning], "warning")
+	if notes := count[immutability.SeverityNote]; notes > 0 {
 		counts += ", " + Count(notes, "note")
 	}
 	return counts + " in " + Count(r.CRDs, "CRD")

@@ -1,0 +1,114 @@
+package celrule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Go does not tell a zero value from an absent one where a field has omitempty and no pointer. A client with
+//
+//	Force bool `json:"force,omitempty"`
+//
+// that reads an object with force: false and writes it back removes force; the operator's own controller does so first. The rule
+// !has(oldSelf.force) || has(self.force) refuses every such write. So a companion of such a field has the form that export cel
+// writes for x-kubernetes-normalize: zero, which counts false as absent:
+//
+//	!(has(oldSelf.force) && oldSelf.force) || (has(self.force) && self.force)
+//
+// Only Go source tells which fields are so. Without it, a companion is not written for a field whose zero value is in use.
+
+// leavesOutZero reports whether Go clients are known to leave out the zero value of l.
+func (a *auditor) leavesOutZero(l *schema.Location) bool {
+	leavesOut, known := a.inGo(l.Path.Pointer())
+	return known && leavesOut && zeroOf(l.Schema) != ""
+}
+
+// closedBesideZero reports whether the parent of l has the companion for clients that leave out zero values. The ways around that
+// are left then begin with a zero value, which counts as absent.
+func (a *auditor) closedBesideZero(l *schema.Location, fields []guard) bool {
+	counts := false
+	k := a.keeper(l, fields, func(l *schema.Location) bool {
+		zero := zeroOf(l.Schema) != ""
+		counts = counts || zero
+		return zero
+	})
+	text, ok := k.rule()
+	return ok && counts && a.hasRule(l.Parent(), text)
+}
+
+// zeroInUse returns the zero value of l and the companion that counts it as absent, if Go source is not known, the value is in use,
+// and the companion without regard to it would refuse to remove l while it has that value. The rule oldSelf == 0 || self == oldSelf
+// makes no such companion.
+func (a *auditor) zeroInUse(l *schema.Location, fields []guard) (zero, companion string) {
+	if _, known := a.inGo(l.Path.Pointer()); known || !inUse(l.Schema) {
+		return "", ""
+	}
+	k := a.keeper(l, fields, func(at *schema.Location) bool { return at == l })
+	locked, keeps := k.fields[l]
+	at := "oldSelf." + celexpr.Escape(l.Name)
+	isZero := []string{at + " == " + zeroOf(l.Schema), notZero(l.Schema, at).no}
+	if !keeps || slices.ContainsFunc(locked, func(o operand) bool { return slices.Contains(isZero, strings.Trim(o.no, "()")) }) {
+		return "", ""
+	}
+	companion, _ = k.rule()
+	return zeroOf(l.Schema), companion
+}
+
+// inUse reports whether objects may well have the zero value of s. A string that may be empty hardly ever is, unless the schema
+// speaks of it.
+func inUse(s *spec.Schema) bool {
+	if !s.Type.Contains("string") {
+		return zeroOf(s) != "" && (s.Type.Contains("boolean") || s.Type.Contains("integer") || s.Type.Contains("number"))
+	}
+	return zeroOf(s) != "" && (slices.Contains(s.Enum, any("")) || s.Default == "" || strings.Contains(strings.ToLower(s.Description), "empty"))
+}
+
+// zeroOf returns Go's zero value of a scalar, list or map in CEL, "" if s refuses it or has another type.
+func zeroOf(s *spec.Schema) string {
+	listed := func(isZero func(v any) bool) bool { return len(s.Enum) == 0 || slices.ContainsFunc(s.Enum, isZero) }
+	switch {
+	case s.Type.Contains("boolean") && listed(func(v any) bool { return v == false }):
+		return "false"
+	case s.Type.Contains("integer") || s.Type.Contains("number"):
+		tooHigh := s.Minimum != nil && (*s.Minimum > 0 || *s.Minimum == 0 && s.ExclusiveMinimum)
+		tooLow := s.Maximum != nil && (*s.Maximum < 0 || *s.Maximum == 0 && s.ExclusiveMaximum)
+		if !tooHigh && !tooLow && listed(func(v any) bool { return fmt.Sprint(v) == "0" }) {
+			return "0"
+		}
+	case s.Type.Contains("string") && s.Format == "" && admits(s, ""):
+		return `""`
+	case s.Type.Contains("array") && (s.MinItems == nil || *s.MinItems == 0):
+		return "[]"
+	case s.Type.Contains("object") && s.AdditionalProperties != nil && len(s.Properties) == 0 && (s.MinProperties == nil || *s.MinProperties == 0):
+		return "{}"
+	}
+	return ""
+}
+
+// notZero is the condition that the value of s that a text selects is not zero.
+func notZero(s *spec.Schema, at string) operand {
+	switch {
+	case s.Type.Contains("boolean"):
+		return operand{at, "!" + at}
+	case s.Type.Contains("integer"):
+		return operand{at + " != 0", at + " == 0"}
+	case s.Type.Contains("number"):
+		return operand{at + " != 0.0", at + " == 0.0"}
+	}
+	return operand{"size(" + at + ") > 0", "size(" + at + ") == 0"}
+}
+
+// setAndStays spells that a property of a type with a zero value stays once it has another one, as export cel does.
+func setAndStays(s *spec.Schema, name string) string {
+	set := func(side string) string {
+		at := side + "." + name
+		return "(has(" + at + ") && " + notZero(s, at).yes + ")"
+	}
+	return "!" + set("oldSelf") + " || " + set("self")
+}
