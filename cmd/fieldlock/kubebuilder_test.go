@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0"
@@ -62,5 +64,89 @@ func TestKubebuilder(t *testing.T) {
 		if c := runCommand("", checks[i]...); c.status != want {
 			t.Errorf("without a rule, %v: status %d, want %d\n%s%s", checks[i], c.status, want, c.out, c.err)
 		}
+	}
+}
+
+// TestLintFixGoAsControllerGen: what lint --fix --go writes into a CRD is what controller-gen then makes of the Go source, byte by byte.
+func TestLintFixGoAsControllerGen(t *testing.T) {
+	onlyInCI(t)
+	files := map[string]string{"api/v1/types.go": `// +groupName=example.com
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// +kubebuilder:object:root=true
+
+// Cache is a cache.
+type Cache struct {
+	metav1.TypeMeta   ` + "`json:\",inline\"`" + `
+	metav1.ObjectMeta ` + "`json:\"metadata,omitempty\"`" + `
+
+	Spec CacheSpec ` + "`json:\"spec,omitempty\"`" + `
+}
+
+// CacheSpec is what the user wants.
+// +kubebuilder:validation:XValidation:rule="self.name != 'x'",message="x is taken"
+type CacheSpec struct {
+	Name string ` + "`json:\"name\"`" + `
+
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +optional
+	Force bool ` + "`json:\"force,omitempty\"`" + `
+
+	// +optional
+	Storage *Storage ` + "`json:\"storage,omitempty\"`" + `
+
+	// +kubebuilder:default={}
+	Strategy Strategy ` + "`json:\"strategy,omitempty\"`" + `
+
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the tags stay"
+	// +optional
+	Tags []string ` + "`json:\"tags,omitempty\"`" + `
+}
+
+// Storage is where data is.
+type Storage struct {
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +kubebuilder:validation:MinLength=1
+	// +optional
+	PersistentVolumeClaimName string ` + "`json:\"persistentVolumeClaimName,omitempty\"`" + `
+
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +optional
+	Class *string ` + "`json:\"class,omitempty\"`" + `
+}
+
+// Strategy is how pods are replaced.
+type Strategy struct {
+	// +kubebuilder:validation:XValidation:rule="!(self != 'External' && oldSelf == 'External')"
+	// +kubebuilder:validation:Enum=Rolling;External
+	// +optional
+	Type *string ` + "`json:\"type,omitempty\"`" + `
+}
+`}
+	inProject(t, files)
+	generate := func() string {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), "go", "run", controllerGen, "crd", "paths=./api/...", "output:crd:dir=crd").CombinedOutput(); err != nil {
+			t.Fatalf("controller-gen: %v\n%s", err, out)
+		}
+		data, err := os.ReadFile("crd/example.com_caches.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := generate()
+	ran := runCommand("", "lint", "--fix", "--go", "./api/...", "crd")
+	fixed, err := os.ReadFile("crd/example.com_caches.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(fixed) == before || ran.status != exitClean || !strings.Contains(string(fixed), "size(oldSelf.tags)") || !strings.Contains(string(fixed), "has(self.storage)") {
+		t.Fatalf("status %d\n%s%s\n%s", ran.status, ran.out, ran.err, fixed)
+	}
+	if diff := cmp.Diff(string(fixed), generate()); diff != "" {
+		t.Errorf("controller-gen writes something else (-lint --fix +controller-gen):\n%s", diff)
 	}
 }

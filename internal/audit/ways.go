@@ -79,7 +79,7 @@ func (x *explainer) rules(c *crd.CRD, a *celrule.Audit) []suspect {
 	}
 	x.try(ways)
 	suspects := x.single(c, a)
-	closed := map[place]bool{} // by the rules of another version
+	closed := map[place]bool{}                // by the rules of another version
 	for _, w := range slices.Backward(ways) { // those between versions first
 		between := w.Rule == rule.CELVersionWithoutRule
 		w.OnlyStatus = w.in.HasStatus && (w.SchemaPath == statusPath || strings.HasPrefix(w.SchemaPath, statusPath+"/"))

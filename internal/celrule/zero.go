@@ -2,6 +2,7 @@ package celrule
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,8 +67,11 @@ func inUse(s *spec.Schema) bool {
 	if !s.Type.Contains("string") {
 		return zeroOf(s) != "" && (s.Type.Contains("boolean") || s.Type.Contains("integer") || s.Type.Contains("number"))
 	}
-	return zeroOf(s) != "" && (slices.Contains(s.Enum, any("")) || s.Default == "" || strings.Contains(strings.ToLower(s.Description), "empty"))
+	return zeroOf(s) != "" && (slices.Contains(s.Enum, any("")) || s.Default == "" || saysEmpty.MatchString(s.Description))
 }
+
+// saysEmpty finds descriptions that give the empty string a meaning: "If blank, the default network is used".
+var saysEmpty = regexp.MustCompile(`(?i)\b(empty|blank)\b`)
 
 // zeroOf returns Go's zero value of a scalar, list or map in CEL, "" if s refuses it or has another type.
 func zeroOf(s *spec.Schema) string {

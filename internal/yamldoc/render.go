@@ -16,7 +16,32 @@ func (w *writer) member(name string, value any, at context) string {
 	if at.flow {
 		return quote(name) + ": " + flowText(value, at.indent)
 	}
-	return scalarText(name) + ":" + w.afterColon(value, at.indent)
+	text := scalarText(name) + ":" + w.afterColon(value, at.indent)
+	if _, isText := value.(string); isText && w.folds && !strings.Contains(text, w.newline) && !strings.HasSuffix(text, `"`) {
+		return w.folded(text, at.indent)
+	}
+	return text
+}
+
+// foldWidth is the column after which generators of CRDs continue a text on the next line.
+const foldWidth = 80
+
+// folded breaks a member with a plain or single-quoted text as the generators of CRDs do: at the first single space after foldWidth, and
+// again on each line that follows.
+func (w *writer) folded(text, indent string) string {
+	var b strings.Builder
+	column := len(indent)
+	for i, r := range text {
+		single := r == ' ' && text[i-1] != ' ' && i+2 < len(text) && text[i+1] != ' '
+		if single && column > foldWidth {
+			b.WriteString(w.newline + indent + "  ")
+			column = len(indent) + 2
+			continue
+		}
+		b.WriteRune(r)
+		column++
+	}
+	return b.String()
 }
 
 // item writes a new item of a list.
@@ -213,6 +238,7 @@ type writer struct {
 	*text
 	newline string
 	deep    bool // whether lists are indented below their keys
+	folds   bool // whether long texts are folded, as in files that controller-gen writes
 }
 
 // context is where a value is written.
@@ -222,7 +248,7 @@ type context struct {
 }
 
 func newWriter(data []byte) *writer {
-	w := &writer{newline: "\n", deep: indentsLists(data)}
+	w := &writer{newline: "\n", deep: indentsLists(data), folds: bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))}
 	if bytes.Contains(data, []byte("\r\n")) {
 		w.newline = "\r\n"
 	}
