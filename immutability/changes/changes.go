@@ -45,7 +45,7 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	c := &config{}
+	c := &config{known: []Knowledge{KnowledgeBuiltin, KnowledgeOperators}}
 	for _, o := range opts {
 		o.apply(c)
 	}
@@ -58,18 +58,14 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	if err := errors.Join(newErr, oldErr, err); err != nil {
 		return Result{}, err
 	}
-	kinds, err := builtin.For(cmp.Or(c.version, c.minor))
-	if err != nil {
-		return Result{}, err
-	}
 	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
-	catalogue, err := operators.Load()
-	if err != nil {
+	options := compare.Options{
+		Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
+	}
+	if err := c.load(&options); err != nil {
 		return Result{}, err
 	}
-	report, err := compare.Check(*in, compare.Options{
-		Builtin: kinds, Operators: catalogue, Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
-	})
+	report, err := compare.Check(*in, options)
 	if err != nil {
 		return Result{}, err
 	}
@@ -77,6 +73,24 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 		return Result{}, err
 	}
 	return c.result(report)
+}
+
+// load adds what is known of kinds without schemas.
+func (c *config) load(o *compare.Options) (err error) {
+	for _, known := range c.known {
+		switch known {
+		case KnowledgeBuiltin:
+			o.Builtin, err = builtin.For(cmp.Or(c.version, c.minor))
+		case KnowledgeOperators:
+			o.Operators, err = operators.Load()
+		default:
+			err = fmt.Errorf("%q cannot be known; there are %q and %q", known, KnowledgeBuiltin, KnowledgeOperators)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fileOf reads one side.
@@ -138,6 +152,7 @@ type config struct {
 
 	newName, oldName string
 	appliedBy        Applier
+	known            []Knowledge
 
 	applier         tool.Method // of the settings
 	refuseDeletions []string
@@ -185,6 +200,21 @@ func WithApplier(by Applier) Option {
 // settings.
 func WithKubernetesVersion(minor string) Option {
 	return option(func(c *config) { c.version = minor })
+}
+
+// Knowledge is what Check knows about kinds without their schemas.
+type Knowledge string
+
+// What is known.
+const (
+	KnowledgeBuiltin   Knowledge = "builtin"   // Kubernetes' own kinds
+	KnowledgeOperators Knowledge = "operators" // what operators refuse, and the transition rules of their CRDs
+)
+
+// WithKnowledge says what Check knows about kinds without their schemas: everything unless set, and nothing if the list is empty. Changed
+// objects of other kinds make the result incomplete.
+func WithKnowledge(list ...Knowledge) Option {
+	return option(func(c *config) { c.known = list })
 }
 
 // WithNames sets how the result calls the two sides in File and OldFile: "new" and "old" unless set.

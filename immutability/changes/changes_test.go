@@ -228,3 +228,32 @@ func TestCatalogues(t *testing.T) {
 		}
 	}
 }
+
+// TestKnown: kinds that nothing is known of are skipped, and the result is not complete.
+func TestKnown(t *testing.T) {
+	request := func(issuer string) []byte {
+		return []byte("{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: a}, spec: {request: Zm9v, issuerRef: {name: " + issuer + "}}}")
+	}
+	for _, row := range []struct {
+		name                string
+		new, old            []byte
+		known               []changes.Knowledge
+		complete            bool
+		violations, skipped int
+	}{
+		{"everything", deployment("cart"), deployment("shop"), []changes.Knowledge{changes.KnowledgeBuiltin, changes.KnowledgeOperators}, true, 1, 0},
+		{"built-in kinds", deployment("cart"), deployment("shop"), []changes.Knowledge{changes.KnowledgeBuiltin}, true, 1, 0},
+		{"operators", deployment("cart"), deployment("shop"), []changes.Knowledge{changes.KnowledgeOperators}, false, 0, 1},
+		{"an operator's kind", request("b"), request("a"), []changes.Knowledge{changes.KnowledgeOperators}, true, 1, 0},
+		{"an operator's kind, not known", request("b"), request("a"), []changes.Knowledge{changes.KnowledgeBuiltin}, false, 0, 1},
+		{"nothing", deployment("cart"), deployment("shop"), nil, false, 0, 1},
+	} {
+		r, err := changes.Check(t.Context(), row.new, row.old, changes.WithKnowledge(row.known...))
+		if err != nil || r.Complete != row.complete || len(r.Violations) != row.violations || r.Skipped != row.skipped {
+			t.Errorf("%s: %v, complete %t, %d violations, skipped %d", row.name, err, r.Complete, len(r.Violations), r.Skipped)
+		}
+	}
+	if _, err := changes.Check(t.Context(), deployment("a"), deployment("a"), changes.WithKnowledge("much")); err == nil {
+		t.Error("something unknown is known")
+	}
+}
