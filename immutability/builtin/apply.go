@@ -70,7 +70,7 @@ func (v *Verdict) addUnmerged(u *update) {
 	if u.by != "" {
 		who = "a " + string(u.by) + " apply"
 	}
-	v.Unknown = append(v.Unknown, Remark{Message: who + " fails if it cannot merge the manifest: an item of a list lacks its key, " +
+	v.Unknown = append(v.Unknown, Remark{Message: "refused if " + who + " cannot merge the manifest: an item of a list lacks its key, " +
 		"two items have the same one, or a value is of another type"})
 }
 

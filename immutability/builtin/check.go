@@ -85,8 +85,8 @@ func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
 		refused := slices.ContainsFunc(without.Violations, func(other Violation) bool { return other.Path == found.Path && other.Message == found.Message })
 		if !refused {
-			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row, Message: "the server drops fields of features that are off by default (" +
-				strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "); where they are on, the change is refused: " + found.Message})
+			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row, Message: "refused if a feature is on that is off by default (" +
+				strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its fields: " + found.Message})
 		}
 		return !refused
 	})
@@ -117,7 +117,7 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 		}
 		remark := Remark{Path: field.path.String(), Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
 		if _, ok := field.path.In(sent); ok {
-			remark.Message += "the server refuses it in a server-side apply and from kubectl, which asks for validation, and drops it otherwise"
+			remark.Message += "refused in a server-side apply and from kubectl, which asks for validation; otherwise the server drops it"
 			v.Unknown = append(v.Unknown, remark)
 		} else if len(v.Violations) == 0 {
 			remark.Message += "Flux leaves it out"
@@ -200,9 +200,9 @@ func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	switch {
 	case k.Group != "":
 	case k.Kind == "Pod" && len(object(applied, "spec")) > 0:
-		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "the server has given the Pod a service account, a volume for its token and tolerations; a PUT of a manifest without them is refused"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "refused unless the manifest has the service account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes what it lacks"})
 	case k.Kind == "PersistentVolumeClaim" && text(applied, "spec", "volumeName") == "":
-		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName", Message: "a bound claim has a volumeName; a PUT of a manifest without it is refused"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName", Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})
 	}
 }
 
@@ -216,7 +216,7 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 	v := identity(newObj, oldObj)
 	const version = "resourceVersion"
 	if is := text(newObj, "metadata", version); is != "" && is != text(oldObj, "metadata", version) {
-		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version, Message: "the server refuses an object of another resourceVersion than the one that it has stored; leave it out"})
+		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version, Message: "refused unless it is the resourceVersion of the stored object; leave it out"})
 	}
 	return v
 }
@@ -227,10 +227,10 @@ func identity(newObj, oldObj map[string]any) Verdict {
 	case is == "" || is == was:
 		return Verdict{Checked: true}
 	case oldObj == nil:
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "a server-side apply refuses to create an object " +
-			"with a uid, a client-side apply ignores the uid; leave it out"}}}
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "refused by a server-side apply, which creates " +
+			"no object with a uid; a client-side apply ignores it: leave it out"}}}
 	case was == "":
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "the server refuses any uid but the object's own; leave it out"}}}
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "refused unless it is the object's own uid; leave it out"}}}
 	}
 	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is, HasNew: true})
 	return Verdict{Checked: true, Violations: []Violation{v}}
@@ -380,8 +380,8 @@ func (v *Verdict) withdraw(oldObj map[string]any) {
 		if _, named := fieldpath.Find(oldObj, found.Path); named {
 			return false
 		}
-		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: "the old manifest is of a version that is gone and leaves the " +
-			"field out; what the server filled in then is not known"})
+		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: "refused unless it is what the server filled in for the old " +
+			"manifest, whose version is gone and which leaves the field out"})
 		return true
 	})
 }

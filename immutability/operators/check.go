@@ -42,7 +42,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 	verdict := builtin.Verdict{Checked: rulesKnown}
 	k.conclude(&verdict, found)
 	if text(newObj, "apiVersion") != text(oldObj, "apiVersion") {
-		withdraw(&verdict, "the objects are of two API versions, between which the operator converts")
+		withdraw(&verdict, "refused unless the operator's conversion between the API versions of the two objects makes the values equal")
 	}
 	return verdict
 }
@@ -69,7 +69,7 @@ func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Finding) {
 	}
 	for i := range found {
 		if f := &found[i]; f.Err != nil {
-			f.Open = "a condition could not be evaluated: " + f.Err.Error()
+			f.Open = "refused if a condition holds that could not be evaluated: " + f.Err.Error()
 		}
 	}
 	refusing := map[string]bool{} // the versions that refuse the update
@@ -96,7 +96,7 @@ func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Finding) {
 				verdict.Violations = append(verdict.Violations, builtin.Violation{Path: f.Path, Broken: f.Broken, Message: f.Message, Row: row})
 			}
 		default:
-			remark.Message = fmt.Sprintf("%s refuses this in %s, which the manifests do not tell: %s", k.Operator.Name, k.span(&row), f.Message)
+			remark.Message = fmt.Sprintf("refused if the cluster has %s of %s: %s", k.span(&row), k.Operator.Name, f.Message)
 			verdict.Unknown = append(verdict.Unknown, remark)
 		}
 	}
@@ -110,11 +110,11 @@ func refuses(row *kind.Row) bool { return row.Effect == string(builtin.EffectRef
 func (k *Kind) span(r *builtin.Row) string {
 	switch {
 	case r.Since != "" && r.Until != "":
-		return "versions " + r.Since + " to " + r.Until
+		return "a version from " + r.Since + " to " + r.Until
 	case r.Since != "":
-		return "version " + r.Since + " and later"
+		return "version " + r.Since + " or later"
 	}
-	return "versions up to " + r.Until
+	return "version " + r.Until + " or earlier"
 }
 
 // tidy sorts the verdict and drops what is said twice.

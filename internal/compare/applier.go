@@ -104,8 +104,8 @@ func (c *checker) judgeRequests(p request) (verdict, error) {
 	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p) // whether the old Job is there or not
 	if expires(p.old) && len(v.violations) > 0 && !replaced {
 		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
-			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; "+
-				"otherwise the change is refused: %s", v.violations[0].Message)}}}, nil
+			"refused unless the cluster has deleted the old Job by then, which has ttlSecondsAfterFinished; a new one is created in that case: %s%s",
+			v.violations[0].Message, askCluster)}}}, nil
 	}
 	return v, nil
 }
@@ -217,7 +217,7 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 		return v, false, nil
 	case is == "":
 		v.unknown = []Remark{{Path: path, Message: fmt.Sprintf(
-			"%s: the object in the cluster may differ from OLD, and so may the changes of this update", leftAlone("old object", was))}}
+			"%s: refused if the object in the cluster differs from NEW in a locked field%s", leftAlone("old object", was), askCluster)}}
 		return v, true, nil
 	case was == "":
 		if v, err = c.judgeRequests(p); err != nil {

@@ -46,5 +46,5 @@ func (v *verdict) identify(p request) {
 		}
 	}
 	v.merge(violations)
-	v.addRemarks(remarks(judged.Unknown, ""), nil)
+	v.addRemarks(open(judged.Unknown, ""), nil)
 }

@@ -102,7 +102,7 @@ func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*Vio
 	for i := range found.Findings {
 		f := &found.Findings[i]
 		if f.Open != "" {
-			v.unknown = append(v.unknown, Remark{Path: f.Path, Message: f.Open})
+			v.unknown = append(v.unknown, Remark{Path: f.Path, Message: howToFindOut(f.Open)})
 			continue
 		}
 		violation := newViolation(&f.Broken, f.Path, f.At)
@@ -125,7 +125,7 @@ func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*Vio
 // violation names besides.
 func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complete func(*Violation, *builtin.Violation)) {
 	v.rows = judged
-	v.unknown, v.notes = remarks(judged.Unknown, who), remarks(judged.Notes, who)
+	v.unknown, v.notes = open(judged.Unknown, who), remarks(judged.Notes, who)
 	for i := range judged.Violations {
 		violation := builtinViolation(&judged.Violations[i], r)
 		if complete != nil {
@@ -141,6 +141,26 @@ func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *R
 	re := requested(Replacement{Cost: string(is.Cost), Message: is.Message, How: is.How}, r)
 	re.Must = !slices.ContainsFunc(rows.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return re
+}
+
+// askCluster ends what only the cluster can decide. Its answer to a dry run replaces the remark.
+const askCluster = "; --live asks the cluster"
+
+// howToFindOut adds to what is open that the cluster can decide it, unless the text names another flag that does.
+func howToFindOut(text string) string {
+	if strings.Contains(text, " --") {
+		return text
+	}
+	return text + askCluster
+}
+
+// open returns what the rows of a kind leave open; who begins each sentence.
+func open(list []builtin.Remark, who string) []Remark {
+	all := remarks(list, who)
+	for i := range all {
+		all[i].Message = howToFindOut(all[i].Message)
+	}
+	return all
 }
 
 // remarks returns what the rows of a kind remark; who begins each sentence.

@@ -151,7 +151,7 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 		case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
 			v.notes = append(v.notes, Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
 		case !oldVal.OK:
-			v.unknown = append(v.unknown, Remark{Path: path, Message: configConnector + ": the field is immutable; the change is accepted only if the operator has filled in this very value"})
+			v.unknown = append(v.unknown, Remark{Path: path, Message: configConnector + ": refused unless the operator has filled in this very value, as the field is immutable" + askCluster})
 		default:
 			v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
 		}

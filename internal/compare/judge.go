@@ -99,7 +99,7 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 	case fate == tool.Colliding:
 		return c.judgeColliding(r), nil
 	case fate == tool.MayCollide && !v.refuses():
-		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side"})
+		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side; --applier says which of the two"})
 		return v, nil
 	case fate == tool.MayCollide:
 		return v, nil
@@ -111,7 +111,7 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 		return v, nil
 	}
 	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
-		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s", v.violations[0].summary())}}}, nil
+		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s; the setting tool names the tool", v.violations[0].summary())}}}, nil
 }
 
 // replacementApplies reports whether the tool deletes and recreates an object that asks for it. Tools replace nothing for some answers
@@ -167,7 +167,7 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	}
 	if !judged {
 		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
-			"the old object (%s:%d) is of %s, and no CRD has both versions", r.old.Document.File, r.old.Document.Position().Line, r.old.APIVersion)})
+			"the old object (%s:%d) is of %s, and no CRD has both versions; give one that has with --schema", r.old.Document.File, r.old.Document.Position().Line, r.old.APIVersion)})
 	}
 	if err := c.judgePolicies(&all, r); err != nil {
 		return all, err

@@ -58,6 +58,11 @@ func (v *verdict) addAnswer(l *Live) {
 	if l.Accepted {
 		v.unknown = nil // the cluster has decided
 	}
+	for i := range v.unknown {
+		if rest, open := strings.CutSuffix(v.unknown[i].Message, askCluster); open {
+			v.unknown[i].Message = rest + "; only a dry run on the cluster tells"
+		}
+	}
 	v.unknown = slices.DeleteFunc(v.unknown, func(r Remark) bool {
 		return slices.ContainsFunc(v.violations, func(b Violation) bool {
 			return related(b.Path, r.Path) || b.Lock == lockServer && b.Path == ""

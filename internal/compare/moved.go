@@ -52,8 +52,8 @@ func (d move) find(v *verdict, p request) error {
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
-			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
-			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})
+			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there%s",
+			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name, askCluster)})
 		return nil
 	}
 	if !d.new.covers(p.old.APIVersion) { // otherwise d.new judges the pair by itself

@@ -72,7 +72,7 @@ func TestOperators(t *testing.T) {
 			t.Errorf("%s: without the catalogue: %+v", row.name, without)
 		}
 	}
-	if r := checkWithOperators(t, "", route, strings.ReplaceAll(route, "host: a", "host: b"), catalogue); !r.Allowed || len(r.Unknown) != 1 || !strings.HasPrefix(r.Unknown[0].Message, "OpenShift's API server: depends on who applies") {
+	if r := checkWithOperators(t, "", route, strings.ReplaceAll(route, "host: a", "host: b"), catalogue); !r.Allowed || len(r.Unknown) != 1 || !strings.HasPrefix(r.Unknown[0].Message, "OpenShift's API server: refused unless the user who applies may") {
 		t.Errorf("what depends on the user: %+v", r)
 	}
 	if r := checkWithOperators(t, "", topic, strings.ReplaceAll(topic, "3", "2"), catalogue); !r.Allowed || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0].Message, "Strimzi: ") {

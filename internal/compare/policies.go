@@ -82,13 +82,13 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {
 			v.unknown = append(v.unknown, Remark{Message: "the old object is of " + p.old.APIVersion +
-				", and only the server can convert it; a policy may refuse the update: " + r.Message})
+				", and only the server can convert it; a policy may refuse the update: " + r.Message + askCluster})
 		}
 		violations = nil
 	}
 	v.merge(violations)
 	for _, text := range found.Unknown {
-		v.addRemarks([]Remark{{Message: text}}, nil)
+		v.addRemarks([]Remark{{Message: text + askCluster}}, nil)
 	}
 	for _, text := range found.Notes {
 		v.addRemarks(nil, []Remark{{Message: text}})

@@ -124,11 +124,11 @@ func (g *group) decide(members []member) {
 func (g *group) unknown(m member) string {
 	switch {
 	case g.relation == successors && g.count == 1:
-		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them it was", g.found)
+		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them it was", g.found) + askCluster
 	case g.relation == successors:
-		return fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was", g.found)
+		return fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was", g.found) + askCluster
 	case m.agreement == notCompared:
-		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all", g.found)
+		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all", g.found) + askCluster
 	case g.relation == completed:
 		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, unless a webhook fills the field in; "+
 			"in that case the change is refused: %s", g.found, m.violations[0].summary())

@@ -131,7 +131,7 @@ func (v *verdict) excuseUnknown(p pair) {
 		}
 		if isUnknown {
 			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
-				"the value depends on a variable or a Secret that the files do not tell; if it changes, the update is refused: %s", violation.summary())})
+				"refused if the value changes, which depends on a variable or a Secret that the files do not tell (--render CMD can fill it in): %s", violation.summary())})
 		}
 		return isUnknown
 	})

@@ -44,8 +44,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) (builtin.Verdict, error) {
 	}
 	for _, f := range open {
 		row := k.compiled.open.row(f.Broken.SchemaPath)
-		message := "a transition rule of " + k.Source() + " reads the field, and only the CRD can tell whether it refuses the change; " +
-			"give the CRD with --schema"
+		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give the CRD with --schema"
 		if row.Says != "" {
 			message += ". The rule says: " + row.Says
 		}

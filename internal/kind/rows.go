@@ -102,7 +102,7 @@ func (u *update) run(c *lockedRow) []Finding {
 	switch {
 	case err != nil:
 		found := u.at(c)
-		found.Open = "a condition could not be evaluated: " + err.Error()
+		found.Open = "refused if a condition holds that could not be evaluated: " + err.Error()
 		return []Finding{found}
 	case !applies:
 		return nil
@@ -198,8 +198,7 @@ func (u *update) open(path string, v *immutability.Violation) string {
 	if !u.fields.leavesOpen(fieldpath.Parse(path), v.New, v.Old) {
 		return ""
 	}
-	return "one of the two leaves out what the other one sets to an empty value or to false, " +
-		"and it depends on the operator's types whether these are equal"
+	return "refused unless the operator's types take an empty value or false, which one of the two sets, for the absent value of the other one"
 }
 
 // outside returns the changes that a row does not allow.

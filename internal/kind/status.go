@@ -86,7 +86,7 @@ func (s *statusRules) findings(u *update) []Finding {
 			continue
 		}
 		found := Finding{Path: strings.TrimPrefix(r.FieldPath, "."), Rules: []celrun.Rule{r}}
-		found.Open = fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)
+		found.Open = "refused unless the status in the cluster satisfies the rule " + r.Text
 		known := func(f Finding) bool { return f.Path == found.Path && f.Open == found.Open }
 		if !slices.ContainsFunc(all, known) {
 			all = append(all, found)
