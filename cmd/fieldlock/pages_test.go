@@ -251,6 +251,7 @@ func TestPageLanguages(t *testing.T) {
 				}
 			}
 		case "go": // TestPageGo builds it
+		case "sh": // hack/appliers runs it, with the controllers of Kubernetes
 		case "text":
 			if hidden := commands.FindString(b.Text); hidden != "" && b.File != "docs/commands.md" { // where it is the usage of a verb
 				t.Errorf("%s:%d: a command in a block of text: %s", b.File, b.Line, hidden)

@@ -23,9 +23,9 @@ type Replacement struct {
 	Requested bool
 	// Message is the reason for the cost.
 	Message string
-	// How lists the ways to get there: edits that are enough, what has to be done first, then replacements, the gentlest
-	// first. Each is a sentence, a command, or a command and a sentence with "   # " between them. "FILE" stands for the
-	// file of the new manifest.
+	// How lists the ways to get there, each of which is enough: edits, then replacements, the gentlest first. A way is one step, or
+	// several in their order, each on a line of its own; then the first line can be a heading, which ends with a colon. A step is a
+	// sentence, a command, or a command and a sentence with "   # " between them. "FILE" stands for the file of the new manifest.
 	How []string
 }
 
@@ -61,50 +61,61 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	}
 	target = shell.Quote(target) + in
 	words := []string{
-		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply,
+		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{target}", target, "{recipes}", recipes, "{modes}", accessModes(newObj),
 		"{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
 	}
 	fill := func(way string, more ...string) string {
 		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way) // once: what is filled in comes from anywhere
 	}
-	var before []string // a replacement, or instead of one
+	var around kind.Around
 	edits, invalid := 0, 0
 	for _, v := range verdict.Violations {
+		around.Add(fill(v.Row.First), fill(v.Row.Then), v.Row.How)
 		if v.Row.Edit == "" {
 			continue
 		}
 		edits++
 		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
-			before = append(before, fill("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path))
+			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path))
 			continue
 		}
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
 		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
-		before = append(before, fill(v.Row.Edit, "{path}", v.Path, "{null}", patch))
+		around.Edits = append(around.Edits, fill(v.Row.Edit, "{path}", v.Path, "{null}", patch))
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
-		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(before)
+		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(around.Edits)
 		return r
 	}
 	if edits > 0 && edits == len(verdict.Violations) {
 		r.Message = kind.EditSuffices + r.Message
 	}
-	for _, v := range verdict.Violations {
-		before = append(before, fill(v.Row.First))
-	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		before = append(before, fill("kubectl patch {claim}"+tool.Comment+"first enlarge this claim and the claims of the other pods; "+
-			"their storage class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
+		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those of the other pods, if "+
+			"their storage class allows expansion", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
 	}
-	r.How = k.source.Ways(strings.NewReplacer(words...), before...)
+	r.How = k.source.Ways(strings.NewReplacer(words...), around)
 	return r
 }
 
 // recipes is the page with whole procedures.
 const recipes = "https://github.com/fieldlock/fieldlock/blob/main/docs/recipes.md"
+
+// accessModes returns the access modes of a claim as JSON, ready for a patch in quotes.
+func accessModes(claim map[string]any) string {
+	modes := object(claim, "spec")["accessModes"]
+	if modes == nil {
+		modes = []any{"MODE"}
+	}
+	data, err := json.Marshal(modes)
+	if err != nil {
+		return "[]"
+	}
+	return strings.ReplaceAll(string(data), "'", `'\''`)
+}
 
 // migrated returns the patch of a CRD's status after all objects were written anew in the version that NEW stores them in.
 func migrated(newObj map[string]any) string {

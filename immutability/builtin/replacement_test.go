@@ -19,6 +19,8 @@ func TestReplacement(t *testing.T) {
 	claim := func(name, size string) string {
 		return "{metadata: {name: " + name + "}, spec: {resources: {requests: {storage: " + size + "}}}}, "
 	}
+	const enlarge = "   # enlarge this claim and those of the other pods, if their storage class allows expansion"
+	const pvc = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], storageClassName: a, resources: {requests: {storage: 1Gi}}}}"
 	for _, c := range []struct {
 		name, reason string
 		old, new     string
@@ -28,16 +30,16 @@ func TestReplacement(t *testing.T) {
 		{
 			name: "larger claims", reason: "the template does not change the claims that exist",
 			old: sts("shop", "db", "5Gi"), new: sts("shop", "db", "10Gi"),
-			how: []string{`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'`, "kubectl delete statefulset/db -n shop --cascade=orphan"},
+			how: []string{`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'` + enlarge + "\nkubectl delete statefulset/db -n shop --cascade=orphan"},
 		},
 		{
 			name: "two larger claims", reason: "each template has claims of its own; one that stays as it is has nothing to do",
 			old: strings.Replace(sts("shop", "db", "5Gi"), "volumeClaimTemplates: [", "volumeClaimTemplates: ["+claim("same", "3Gi")+claim("log", "1Gi"), 1),
 			new: strings.Replace(sts("shop", "db", "10Gi"), "volumeClaimTemplates: [", "volumeClaimTemplates: ["+claim("same", "3Gi")+claim("log", "2Gi"), 1),
 			how: []string{
-				`kubectl patch pvc/log-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'`,
-				`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'`,
-				"kubectl delete statefulset/db -n shop --cascade=orphan",
+				`kubectl patch pvc/log-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'` + enlarge + "\n" +
+					`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'` + enlarge + "\n" +
+					"kubectl delete statefulset/db -n shop --cascade=orphan",
 			},
 		},
 		{
@@ -48,12 +50,27 @@ func TestReplacement(t *testing.T) {
 		{
 			name: "service name", reason: "pods take their DNS names from it at their start",
 			old: sts("shop", "db", "5Gi"), new: sts("shop", "db-headless", "5Gi"),
-			how: []string{"first create the headless Service", "kubectl delete statefulset/db -n shop --cascade=orphan"},
+			how: []string{"create the headless Service with the new name\nkubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "another class", reason: "no claim of another class can keep the volume",
+			old: pvc, new: strings.NewReplacer("storageClassName: a", "storageClassName: b").Replace(pvc),
+			how: []string{"add a new claim under another name, copy the data", "if nobody needs the data:\nscale the pods"},
+		},
+		{
+			name: "another class and access mode", reason: "the ways of the kind are listed as well: one of the fields may be reverted",
+			old: pvc, new: strings.NewReplacer("storageClassName: a", "storageClassName: b", "Once", "Many").Replace(pvc),
+			how: []string{"add a new claim", "if nobody needs the data:", "keep the volume and its data"},
+		},
+		{
+			name: "another access mode", reason: "the volume can be bound again",
+			old: pvc, new: strings.NewReplacer("Once", "Many").Replace(pvc),
+			how: []string{"keep the volume and its data, and bind it to the new claim:\nscale the pods that use the claim down to 0", "add a new claim", "if nobody needs the data:"},
 		},
 		{
 			name: "hostile namespace", reason: "people copy the commands",
 			old: sts("'a; reboot'", "db", "5Gi"), new: sts("'a; reboot'", "x", "5Gi"),
-			how: []string{"first create", "kubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
+			how: []string{"create the headless Service with the new name\nkubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
 		},
 		{
 			name: "Recreate", reason: "an edit is enough, and the report says so first",
@@ -139,8 +156,10 @@ func TestStoredVersions(t *testing.T) {
 		r := kind.Replacement(newObj, oldObj, kind.Check(newObj, oldObj))
 		got := ""
 		for _, how := range r.How {
-			if command, _, _ := strings.Cut(how, "   # "); strings.Contains(how, "--subresource=status") {
-				got = command
+			for step := range strings.SplitSeq(how, "\n") {
+				if command, _, _ := strings.Cut(step, "   # "); strings.Contains(step, "--subresource=status") {
+					got = command
+				}
 			}
 		}
 		if got != row.command {

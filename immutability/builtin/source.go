@@ -143,8 +143,10 @@ type Row struct {
 	Since, Until string
 	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
 	Edit string
-	// First is what has to be done before a replacement; usually "".
-	First string
+	// First is a step before a replacement, and Then one after a replacement that keeps the pods; usually "".
+	First, Then string
+	// How has ways to get a change through, in place of those of the kind; usually nil.
+	How []string
 	// Source is the function of the operator that enforces the row. Read is true where it was read and not run.
 	Source string
 	Read   bool
@@ -154,7 +156,7 @@ func newRow(source *kind.Row, path string) Row {
 	row := Row{
 		Path: path, Rule: source.Rule, Means: source.Means, When: source.When, Except: source.Except, Effect: EffectRefused,
 		Message: source.Says, Cause: cmp.Or(source.Cause, path), Unknown: source.Unknown, Note: source.Note, Edit: source.Edit,
-		First: source.First, Locks: source.Locks(),
+		First: source.First, Then: source.Then, How: source.How, Locks: source.Locks(),
 	}
 	if len(source.Named) > 0 {
 		row.When = fmt.Sprintf("self.metadata.name in ['%s']", strings.Join(source.Named, "', '"))

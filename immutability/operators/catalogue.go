@@ -181,7 +181,8 @@ func (k *Kind) newRow(source *kind.Row, path string) builtin.Row {
 	return builtin.Row{
 		Path: path, Locks: source.Locks(), Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
 		Effect: builtin.Effect(source.Effect), Message: source.Says, Unknown: source.Unknown,
-		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First, Source: source.Source, Read: source.Read,
+		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First, Then: source.Then, How: source.How,
+		Source: source.Source, Read: source.Read,
 	}
 }
 
@@ -282,14 +283,14 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) built
 		return builtin.Replacement{Cost: builtin.CostUnknown, Message: "the kind is not known"}
 	}
 	r := builtin.Replacement{Cost: cmp.Or(builtin.Cost(k.source.Cost), builtin.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
-	var edits, first []string
+	var around kind.Around
 	for _, v := range verdict.Violations {
 		if v.Row.Edit != "" {
-			edits = append(edits, v.Row.Edit)
+			around.Edits = append(around.Edits, v.Row.Edit)
 		}
-		first = append(first, v.Row.First)
+		around.Add(v.Row.First, v.Row.Then, v.Row.How)
 	}
-	if len(edits) > 0 && len(edits) == len(verdict.Violations) {
+	if len(around.Edits) > 0 && len(around.Edits) == len(verdict.Violations) {
 		r.Message = kind.EditSuffices + r.Message
 	}
 	target := shell.Quote(k.Plural + "." + k.Group + "/" + text(newObj, "metadata.name"))
@@ -297,6 +298,6 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) built
 		target += " -n " + shell.Quote(namespace)
 	}
 	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE")
-	r.How = k.source.Ways(fill, append(edits, first...)...)
+	r.How = k.source.Ways(fill, around)
 	return r
 }

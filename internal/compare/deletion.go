@@ -133,6 +133,10 @@ func waysToKeepData(o *manifest.Object) []string {
 	case groupKind{"", "PersistentVolumeClaim"}:
 		return []string{`kubectl patch pv "$(kubectl get pvc ` + kubectlName(o) + ` -o jsonpath={.spec.volumeName})" -p ` +
 			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment + "to keep only the volume with its data, before the claim is deleted"}
+	case groupKind{"", "Namespace"}:
+		return []string{`kubectl get pv -o jsonpath='{range .items[?(@.spec.claimRef.namespace=="'` + shell.Quote(o.Name) + `'")]}{.metadata.name}{"\n"}{end}' | ` +
+			`xargs -I{} kubectl patch pv {} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
+			"to keep only the volumes of its claims with their data, before the namespace is deleted"}
 	case groupKind{"", "PersistentVolume"}:
 		return []string{"to keep only the data, set spec.persistentVolumeReclaimPolicy: Retain with an earlier change"}
 	case groupKind{"apps", "StatefulSet"}:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Source is what a file of data says about one kind. The files of built-in kinds and of operators have this form; each
@@ -23,21 +24,45 @@ type Source struct {
 	Versions []string             `json:"versions"` // of the API, newest first
 	Cost     string               `json:"cost"`
 	Why      string               `json:"why"` // the reason for the cost
-	How      []string             `json:"how"` // ways to replace an object, the gentlest first
+	How      []string             `json:"how"` // ways to replace an object, the gentlest first; a line of one is a step (tool.Step)
 	Fields   map[string]FieldData `json:"fields"`
 	Rows     []Row                `json:"rows"`
 }
 
-// Ways returns the ways to get a refused change through, each once: what is to be done before a replacement or instead
-// of it, then the replacements, the gentlest first. fill fills in {delete}, {apply} and the like.
-func (s *Source) Ways(fill *strings.Replacer, before ...string) []string {
-	replacements := s.How
-	if len(replacements) == 0 {
-		replacements = []string{"{delete} && {apply}"}
+// Around is what the rows that an update breaks say about the ways out.
+type Around struct {
+	Edits       []string // each is enough for its row
+	First, Then []string // steps before a replacement, and after one that keeps the pods
+	Own         []string // the ways of rows that have some
+	ofKind      bool     // a row has none of its own
+}
+
+// Add adds the steps and the ways of one row.
+func (a *Around) Add(first, then string, own []string) {
+	a.First, a.Then, a.Own = append(a.First, first), append(a.Then, then), append(a.Own, own...)
+	a.ofKind = a.ofKind || len(own) == 0
+}
+
+// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first, with the steps
+// before and after them. fill fills in {delete}, {apply} and the like.
+func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
+	replacements := slices.Clone(around.Own)
+	switch ofKind := around.ofKind || len(around.Own) == 0; {
+	case ofKind && len(s.How) == 0:
+		replacements = append(replacements, "{delete} && {apply}")
+	case ofKind:
+		replacements = append(replacements, s.How...)
 	}
-	ways := slices.Clone(before)
+	ways := slices.Clone(around.Edits)
 	for _, way := range replacements {
-		ways = append(ways, fill.Replace(way)) // once: what is filled in comes from anywhere
+		steps := []string{fill.Replace(way)} // once: what is filled in comes from anywhere
+		if strings.HasPrefix(way, "{delete}") {
+			steps = append(EachOnce(around.First), steps...)
+		}
+		if strings.Contains(way, "--cascade=orphan") {
+			steps = append(steps, EachOnce(around.Then)...)
+		}
+		ways = append(ways, strings.Join(steps, tool.Step))
 	}
 	return EachOnce(ways)
 }
@@ -112,9 +137,12 @@ type Row struct {
 	Unknown string `json:"unknown"` // why the manifests cannot tell
 	Note    string `json:"note"`    // what happens where the change is accepted without effect
 	Edit    string `json:"edit"`    // an edit that makes a replacement unnecessary
-	First   string `json:"first"`   // what to do before the object is replaced
-	Source  string `json:"source"`  // the function that enforces the row, where it differs from the kind's
-	Read    bool   `json:"read"`    // its code was read and not run
+	First   string `json:"first"`   // a step before the object is replaced
+	Then    string `json:"then"`    // a step after it is replaced and its pods stay
+	// How has ways to get a change of the row through, in place of those of the kind.
+	How    []string `json:"how"`
+	Source string   `json:"source"` // the function that enforces the row, where it differs from the kind's
+	Read   bool     `json:"read"`   // its code was read and not run
 }
 
 // LockRule is the lock of a row that no word expresses.

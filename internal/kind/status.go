@@ -1,7 +1,6 @@
 package kind
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"

@@ -29,11 +29,30 @@ const Comment = "   # "
 // AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in brackets.
 const AfterMerge = "after the merge"
 
-// WaysOut returns the ways out of a refusal for whoever applies the object. The ways in how are written for kubectl: sentences, and
-// commands with a Comment.
+// Step ends each line of a way out that has several. A way is a step alone, or a heading that ends with a colon, if it needs one, and
+// steps that are done in their order:
+//
+//	keep the volume with its data:
+//	scale the pods that use the claim down to 0
+//	kubectl delete persistentvolumeclaim/data
+//	kubectl apply -f FILE   # the new claim binds to the volume
+const Step = "\n"
+
+// Steps returns the heading of a way out, "" for none, and its steps.
+func Steps(way string) (heading string, steps []string) {
+	steps = strings.Split(way, Step)
+	if len(steps) > 1 && strings.HasSuffix(steps[0], ":") {
+		return steps[0], steps[1:]
+	}
+	return "", steps
+}
+
+// WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written for kubectl:
+// sentences, and commands with a Comment.
 //
 // Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change. Where that
-// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. Read in:
+// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. A way with several
+// steps that deletes what has data pauses the tool, which would create the object again between two of them. Read in:
 //   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
 //     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
 //     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
@@ -41,49 +60,123 @@ const AfterMerge = "after the merge"
 //   - Helm: pkg/kube/client.go: Update, which creates what the cluster no longer has.
 func (a Applier) WaysOut(how []string, r Refused) []string {
 	var ways []string
-	if keep := a.keepMark(); keep != "" && r.Precious && r.Kind != "CustomResourceDefinition" && r.Kind != "Namespace" {
-		ways = append(ways, "add "+keep+" to the old object in a change of its own, before data moves: "+string(a.Tool)+" then keeps it when its manifest goes")
-	}
-	for _, one := range how {
-		line, text, _ := strings.Cut(one, Comment)
-		command, applies := strings.CutSuffix(line, KubectlApply)
-		if !applies {
-			ways = append(ways, one)
-			continue
-		}
-		if strings.HasPrefix(command, "kubectl delete ") && !strings.Contains(command, "--cascade=orphan") {
-			if r.Asked && !r.Precious && a.Tool != "" {
-				continue
-			}
-			asked := a.replaceMarks(r, text)
-			ways = append(ways, asked...)
-			if len(asked) > 0 && a.Tool != Helm {
-				continue
-			}
-		}
-		if a.merges() {
-			text = AfterMerge + parenthesis(text)
-		}
-		switch {
-		case a.Apply != "":
-			command += a.Apply
-		case a.Deletes():
-			command = strings.TrimSuffix(command, " && ")
-		case slices.Equal(a.Methods, []Method{ServerSide}):
-			command += "kubectl apply --server-side -f " + r.File
-		default:
-			command += "kubectl apply -f " + r.File
-		}
-		if text != "" {
-			command += Comment + text
-		}
-		ways = append(ways, command)
+	for _, way := range how {
+		ways = append(ways, a.wayOut(way, r)...)
 	}
 	if a.isRelease() && slices.Contains(a.Methods, Replace) {
 		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, "+
 			"and nothing at all under server-side apply")
 	}
 	return ways
+}
+
+// wayOut returns what becomes of one way: none, or several where the tool has alternatives to the step that applies the object.
+func (a Applier) wayOut(way string, r Refused) []string {
+	heading, steps := Steps(way)
+	join := func(parts ...[]string) string {
+		lines := slices.Concat(parts...)
+		if heading != "" {
+			lines = append([]string{heading}, lines...)
+		}
+		return strings.Join(lines, Step)
+	}
+	applies := func(step string) bool {
+		command, _, _ := strings.Cut(step, Comment)
+		return strings.HasSuffix(command, KubectlApply)
+	}
+	at := slices.IndexFunc(steps, applies)
+	if at < 0 {
+		return []string{join(a.keepFirst(r, steps), steps)}
+	}
+	before, after := steps[:at], steps[at+1:]
+	if pause, resumed, paused := a.pause(r); paused && len(steps) > 1 {
+		return []string{join(pause, before, []string{resumed.apply(steps[at], r)}, after)}
+	}
+	var ways []string
+	for _, step := range a.replacements(steps[at], r) {
+		ways = append(ways, join(before, []string{step}, after))
+	}
+	return ways
+}
+
+// keepFirst is the step before a way that moves data away from an object; none where no tool would delete the object.
+func (a Applier) keepFirst(r Refused, steps []string) []string {
+	keep := a.keepMark()
+	isCommand := strings.HasPrefix(steps[0], "kubectl ")
+	if keep == "" || !r.Precious || isCommand || r.Kind == "CustomResourceDefinition" || r.Kind == "Namespace" {
+		return nil
+	}
+	return []string{"add " + keep + " to the old object in a change of its own, before data moves: " + string(a.Tool) + " then keeps it when its manifest goes"}
+}
+
+// replacements returns the alternatives of the tool to a step that ends with KubectlApply.
+func (a Applier) replacements(step string, r Refused) []string {
+	command, text, _ := strings.Cut(step, Comment)
+	var ways []string
+	if strings.HasPrefix(command, "kubectl delete ") && !strings.Contains(command, "--cascade=orphan") {
+		if r.Asked && !r.Precious && a.Tool != "" {
+			return nil
+		}
+		ways = a.replaceMarks(r, text)
+		if len(ways) > 0 && a.Tool != Helm {
+			return ways
+		}
+	}
+	if a.merges() {
+		text = AfterMerge + parenthesis(text)
+		step = command + Comment + text
+	}
+	return append(ways, a.apply(step, r))
+}
+
+// apply returns a step that ends with KubectlApply as a step that lets the tool apply the object.
+func (a Applier) apply(step string, r Refused) string {
+	command, text, _ := strings.Cut(step, Comment)
+	command = strings.TrimSuffix(command, KubectlApply)
+	switch {
+	case a.Apply != "":
+		command += a.Apply
+	case a.Deletes():
+		command = strings.TrimSuffix(command, " && ")
+	case slices.Equal(a.Methods, []Method{ServerSide}):
+		command += "kubectl apply --server-side -f " + r.File
+	default:
+		command += "kubectl apply -f " + r.File
+	}
+	if text != "" {
+		command += Comment + text
+	}
+	return command
+}
+
+// pause returns the steps that pause a tool which applies what is merged, and the tool as it applies when it goes on. paused is false
+// where nothing has to be paused: the tool waits for a command, or the object has no data.
+//
+// Read in Argo CD: controller/appcontroller.go: the annotation is one of the Application in the cluster, which an Application around it
+// leaves alone.
+func (a Applier) pause(r Refused) (steps []string, resumed Applier, paused bool) {
+	if !r.Precious || !a.merges() {
+		return nil, a, false
+	}
+	const merge = "merge the change"
+	because := Comment + "pause " + string(a.Tool) + ", which otherwise creates the object again before its data is safe"
+	resumed = a
+	command, isFlux := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(a.Apply, " --force"), " --with-source"), "flux reconcile ")
+	if isFlux {
+		resumed.Apply = "flux resume " + command
+		return []string{"flux suspend " + command + because, merge}, resumed, true
+	}
+	name, known := strings.CutPrefix(a.Apply, "argocd app sync ")
+	if !known {
+		return []string{"pause " + string(a.Tool) + ", which otherwise creates the object again before its data is safe", merge}, resumed, true
+	}
+	namespace, app, elsewhere := strings.Cut(name, "/")
+	if !elsewhere {
+		namespace, app = "argocd", name
+	}
+	annotate := "kubectl annotate application " + app + " -n " + namespace + " argocd.argoproj.io/skip-reconcile"
+	resumed.Apply = annotate + "- && " + a.Apply
+	return []string{annotate + "=true" + because, merge}, resumed, true
 }
 
 // merges reports whether a merge is what makes the tool apply a change.

@@ -77,7 +77,7 @@ func TestWaysOut(t *testing.T) {
 		{"Flux, asked already", "", flux, with(func(r *Refused) { r.Asked = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 		}},
-		{"Flux, data", "no tool deletes it on its own, and the old object stays", flux, precious, []string{
+		{"Flux, data", "no tool deletes it on its own", flux, precious, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "all pods stop until the new ones run)",
 		}},
@@ -99,19 +99,56 @@ func TestWaysOut(t *testing.T) {
 		}},
 	} {
 		got := row.by.WaysOut(how, row.refused)
-		var keep []string
-		if row.refused.Precious {
-			keep, got = got[:1], got[1:]
+		if mark := row.by.keepMark(); row.refused.Precious && mark != "" { // a step before data moves
+			keep, way, _ := strings.Cut(got[0], Step)
+			if !strings.Contains(keep, mark) {
+				t.Errorf("%s: got %q, want the mark %s", row.name, keep, mark)
+			}
+			got[0] = way
 		}
 		if want := slices.Concat(kept, row.want); !slices.Equal(got, want) {
 			t.Errorf("%s: got\n%s\nwant\n%s\n%s", row.name, strings.Join(got, "\n"), strings.Join(want, "\n"), row.reason)
 		}
-		if mark := row.by.keepMark(); len(keep) > 0 && !strings.Contains(keep[0], mark) {
-			t.Errorf("%s: got %q, want the mark %s", row.name, keep, mark)
-		}
 		if all := strings.Join(got, "\n"); (row.by.Tool == Flux || row.by.Tool == ArgoCD) && strings.Contains(all, "kubectl apply") {
 			t.Errorf("%s: who merges is told to apply:\n%s", row.name, all)
 		}
+	}
+}
+
+// TestSteps: the steps of a way stay in their order for each tool, which is paused where it would make the object again between them.
+func TestSteps(t *testing.T) {
+	const data = "keep the volume:\nscale down\nkubectl delete pvc/data\n" + KubectlApply + Comment + "it binds\nscale up"
+	claim := Refused{Kind: "PersistentVolumeClaim", Name: "data", File: "new.yaml", Precious: true}
+	paused := func(pause, because, resume string) string {
+		return "keep the volume:\n" + pause + because + "\nmerge the change\nscale down\nkubectl delete pvc/data\n" + resume + Comment + "it binds\nscale up"
+	}
+	because := func(tool Name) string {
+		return Comment + "pause " + string(tool) + ", which otherwise creates the object again before its data is safe"
+	}
+	const annotate = "kubectl annotate application shop -n argocd argocd.argoproj.io/skip-reconcile"
+	for _, row := range []struct {
+		name string
+		by   Applier
+		want string
+	}{
+		{"kubectl", Applier{}, strings.Replace(data, "FILE", "new.yaml", 1)},
+		{"Helm", Applier{Tool: Helm, Apply: "helm upgrade shop ./shop"}, strings.Replace(data, KubectlApply, "helm upgrade shop ./shop", 1)},
+		{"Flux", Applier{Tool: Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"},
+			paused("flux suspend kustomization shop -n flux-system", because(Flux), "flux resume kustomization shop -n flux-system")},
+		{"a release of Flux", Applier{Tool: Helm, Apply: "flux reconcile helmrelease shop --with-source --force"},
+			paused("flux suspend helmrelease shop", because(Helm), "flux resume helmrelease shop")},
+		{"Argo CD", Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}, paused(annotate+"=true", because(ArgoCD), annotate+"- && argocd app sync shop")},
+		{"an Application elsewhere", Applier{Tool: ArgoCD, Apply: "argocd app sync team/shop"}, strings.ReplaceAll(
+			paused(annotate+"=true", because(ArgoCD), annotate+"- && argocd app sync team/shop"), "-n argocd", "-n team")},
+	} {
+		if got := row.by.WaysOut([]string{data}, claim); len(got) != 1 || got[0] != row.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", row.name, strings.Join(got, "\n"), row.want)
+		}
+	}
+	const pods = "create the Service\nkubectl delete sts/a && " + KubectlApply + "\nrestart"
+	got := Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}.WaysOut([]string{pods}, Refused{Group: "apps", Kind: "StatefulSet", Name: "a"})
+	if len(got) != 2 || !strings.HasPrefix(got[0], "create the Service\nadd Force=true") || !strings.HasSuffix(got[1], "\nrestart") {
+		t.Errorf("alternatives to one step: got %q", got)
 	}
 }
 

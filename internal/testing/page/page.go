@@ -61,17 +61,18 @@ func Read(root string) ([]Block, error) {
 var spans = regexp.MustCompile("`([^`\n]+)`")
 
 func blocksOf(file, text string) (blocks []Block) {
-	open, number := false, 0
+	open, number, indent := false, 0, ""
 	for line := range strings.Lines(text) {
 		number++
-		fence, isFence := strings.CutPrefix(line, "```")
+		fence, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
 		switch {
 		case isFence && !open:
+			indent = line[:strings.Index(line, "`")] // of a block in a list
 			open, blocks = true, append(blocks, Block{File: file, Line: number, Language: strings.TrimSpace(fence)})
 		case isFence:
 			open = false
 		case open:
-			blocks[len(blocks)-1].Text += line
+			blocks[len(blocks)-1].Text += strings.TrimPrefix(line, indent)
 		default:
 			for _, span := range spans.FindAllStringSubmatch(line, -1) {
 				blocks = append(blocks, Block{File: file, Line: number, Language: Span, Text: span[1]})

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 func main() {
@@ -316,6 +317,18 @@ func (c catalogue) page(k *builtin.Kind) string {
 	replacement := k.Replacement(object, nil, builtin.Verdict{})
 	if len(p.rows) > 0 {
 		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
+		namespace := ""
+		if k.Namespaced {
+			namespace = "NAMESPACE"
+		}
+		p.refused = tool.Refused{
+			Group: k.Group, Kind: k.Kind, Namespace: namespace, Name: "NAME", File: "FILE",
+			Precious: replacement.Cost == builtin.CostData || replacement.Cost == builtin.CostCascade,
+		}
+		p.appliers = []tool.Applier{
+			{Tool: tool.ArgoCD, Apply: "argocd app sync APPLICATION"},
+			{Tool: tool.Flux, Apply: "flux reconcile kustomization KUSTOMIZATION --with-source"},
+		}
 	}
 	return p.write(&d)
 }
@@ -349,9 +362,14 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		edit := strings.NewReplacer("{path}", "`"+r.Path+"`", "{null}", nullPatch(p.kind, r.Path), "{apply}", "kubectl apply -f FILE").Replace(r.Edit)
 		p.edits.add(r.Path, edit)
 	}
-	if r.First != "" {
-		p.first.add(r.Path, strings.NewReplacer("{name}", "NAME", "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`).Replace(r.First))
+	target := strings.ToLower(p.kind) + "/NAME"
+	fill := strings.NewReplacer("{name}", "NAME", "{target}", target, "{delete}", "kubectl delete "+target, "{apply}", tool.KubectlApply,
+		"{recipes}", documentation+"recipes.md", "{modes}", `["MODE"]`, "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`)
+	var own []string
+	for _, way := range r.How {
+		own = append(own, fill.Replace(way))
 	}
+	p.addAround(r.Path, fill.Replace(r.First), fill.Replace(r.Then), own)
 }
 
 // nullPatch is the command that removes a field, beside which the new type is set.

@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // kindPage is the page of one kind: what may change, what may not, what the refusal says, and what to do about it.
@@ -24,11 +26,14 @@ type kindPage struct {
 	accepted   remarks   // what is accepted without effect
 	applier    remarks   // what depends on who applies
 	edits      remarks   // ways to do without a replacement
-	first      remarks   // what comes before one
+	own        remarks   // ways of some fields, in place of how
+	around     remarks   // steps around a replacement
 	cost, why  string    // of a replacement
 	how        []string  // ways to replace it
-	guide      string    // a link to the recipe; "" for most kinds
-	notes      string    // Markdown at the end
+	refused    tool.Refused
+	appliers   []tool.Applier // that have forms of the ways of their own
+	guide      string         // a link to the recipe; "" for most kinds
+	notes      string         // Markdown at the end
 }
 
 // row is one lock: the field, what it refuses in words, and where it holds, "" everywhere.
@@ -213,38 +218,93 @@ func (p *kindPage) writeRefusals(b *strings.Builder) {
 	}
 }
 
+// writeWayOut writes the ways out, the gentlest first: for kubectl, and then for the tools that apply what is merged.
 func (p *kindPage) writeWayOut(b *strings.Builder) {
 	if p.cost == "" {
 		return
 	}
-	fmt.Fprintf(b, "\n## How to %s\n", p.replaces())
-	replace := "Replace the object."
-	if len(p.edits) > 0 {
-		replace = "Otherwise, replace the object."
-		b.WriteString("\nTo avoid a replacement:\n")
-	}
-	for _, e := range p.edits {
-		fmt.Fprintf(b, "\n- For %s: %s", fields(e.paths), wayOut(e.text))
-	}
-	if len(p.edits) > 0 {
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(b, "\n%s The [cost](../replacements.md#costs) is **%s**", replace, p.cost)
+	fmt.Fprintf(b, "\n## How to %s\n\nThe [cost](../replacements.md#costs) of a replacement is **%s**", p.replaces(), p.cost)
 	if p.why != "" {
 		fmt.Fprintf(b, ": %s", p.why)
 	}
-	b.WriteString(".\n")
-	for _, f := range p.first {
-		fmt.Fprintf(b, "\n- For %s, %s", fields(f.paths), wayOut(f.text))
+	b.WriteString(".\n\n" + revert)
+	for _, e := range p.edits {
+		fmt.Fprintf(b, "- For %s, without a replacement: %s\n", fields(e.paths), wayOut(e.text))
 	}
-	for _, how := range p.how {
-		fmt.Fprintf(b, "\n- %s", wayOut(how))
+	for _, a := range p.around {
+		writeSteps(b, fmt.Sprintf("For %s:", fields(a.paths)), strings.Split(a.text, tool.Step))
 	}
-	b.WriteString("\n")
+	p.writeWays(b, func(how string) []string { return []string{how} })
+	for _, by := range p.appliers {
+		fmt.Fprintf(b, "\n<details><summary>With %s</summary>\n\n%s", by.Tool, revert)
+		if len(p.edits)+len(p.around) > 0 {
+			b.WriteString("- Single fields need the edits and steps above.\n")
+		}
+		p.writeWays(b, func(how string) []string { return by.WaysOut([]string{how}, p.refused) })
+		b.WriteString("\n</details>\n")
+	}
 }
 
-// wayOut returns a way out as Markdown: a sentence, followed by its command.
+const revert = "- Revert the change. The cluster has nothing of it, as it was refused.\n"
+
+// writeWays writes the replacements as a list; by returns the forms of one way.
+func (p *kindPage) writeWays(b *strings.Builder, by func(how string) []string) {
+	write := func(prefix, how string) {
+		for _, form := range by(how) {
+			heading, steps := tool.Steps(form)
+			writeSteps(b, prefix+heading, steps)
+		}
+	}
+	for _, o := range p.own {
+		if !slices.Contains(p.how, o.text) {
+			write(fmt.Sprintf("For %s: ", fields(o.paths)), o.text)
+		}
+	}
+	for _, how := range p.how {
+		write(p.unless(how), how)
+	}
+}
+
+// unless names the fields whose own ways are some of those of the kind, and this one not.
+func (p *kindPage) unless(how string) string {
+	var paths fieldSet
+	for _, o := range p.own {
+		switch {
+		case o.text == how:
+			return ""
+		case slices.Contains(p.how, o.text):
+			for _, path := range o.paths {
+				paths.add(path)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Unless %s changes, ", strings.ReplaceAll(fields(paths), "`, `", "` or `"))
+}
+
+// writeSteps writes a way out as an item of a list, with its steps as a numbered list in it.
+func writeSteps(b *strings.Builder, heading string, steps []string) {
+	switch {
+	case len(steps) == 1:
+		fmt.Fprintf(b, "- %s\n", strings.TrimSpace(heading+" "+wayOut(steps[0])))
+		return
+	case heading == "":
+		heading = "In this order:"
+	}
+	fmt.Fprintf(b, "- %s\n", strings.TrimSpace(heading))
+	for i, step := range steps {
+		fmt.Fprintf(b, "  %d. %s\n", i+1, wayOut(step))
+	}
+}
+
+// wayOut returns one step as Markdown: a sentence, followed by its command. A link to the documentation is one to another page.
 func wayOut(how string) string {
+	how = recipeLinks.ReplaceAllStringFunc(how, func(link string) string {
+		page, anchor, _ := strings.Cut(strings.TrimPrefix(link, documentation), "#")
+		return fmt.Sprintf("[%s](../%s#%s)", strings.ReplaceAll(anchor, "-", " "), page, anchor)
+	})
 	switch text, command := report.WayOut(how); {
 	case command == "":
 		return text
@@ -252,6 +312,22 @@ func wayOut(how string) string {
 		return "`" + command + "`"
 	default:
 		return text + ": `" + command + "`"
+	}
+}
+
+// documentation is where links in ways out lead to.
+const documentation = "https://github.com/fieldlock/fieldlock/blob/main/docs/"
+
+var recipeLinks = regexp.MustCompile(regexp.QuoteMeta(documentation) + `[a-z.-]+#[a-z-]+`)
+
+// addAround adds the steps of a row around a replacement, and the ways of its own.
+func (p *kindPage) addAround(path, first, then string, own []string) {
+	steps := []string{first, "replace the object in one of the ways below", then}
+	if steps = slices.DeleteFunc(steps, func(step string) bool { return step == "" }); len(steps) > 1 {
+		p.around.add(path, strings.Join(steps, tool.Step))
+	}
+	for _, way := range own {
+		p.own.add(path, way)
 	}
 }
 
@@ -477,9 +553,7 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	if r.Edit != "" {
 		p.edits.add(r.Path, strings.ReplaceAll(r.Edit, "{path}", "`"+r.Path+"`"))
 	}
-	if r.First != "" {
-		p.first.add(r.Path, r.First)
-	}
+	p.addAround(r.Path, r.First, r.Then, r.How)
 }
 
 func versionRange(since, until string) string {

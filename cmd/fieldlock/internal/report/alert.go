@@ -266,17 +266,15 @@ func waysOut(s *compare.Subject, r *compare.Report) []string {
 // verbatim leaves a text as it is: the formats of code review tools escape the whole message.
 func verbatim(text string) string { return text }
 
-// bullets lists ways out, one a line.
+// bullets lists ways out, one step a line.
 func bullets(ways []string) []string {
-	var lines []string
-	for _, how := range ways {
-		text, command := WayOut(how)
+	return LayWays(ways, verbatim, func(_, step string) string {
+		text, command := WayOut(step)
 		if text != "" && command != "" {
 			text += ": "
 		}
-		lines = append(lines, "• "+text+command)
-	}
-	return lines
+		return text + command
+	})
 }
 
 // placeOf returns where a field is.

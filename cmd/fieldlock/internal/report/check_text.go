@@ -265,16 +265,46 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 
 // writeWays prints ways out as a list.
 func writeWays(w io.Writer, ways []string, p Palette) {
-	for _, how := range ways {
-		switch text, command := WayOut(Printable(how)); {
+	lines := LayWays(ways, Printable, func(indent, step string) string {
+		switch text, command := WayOut(Printable(step)); {
 		case command == "":
-			fmt.Fprintf(w, "  • %s\n", text)
+			return text
 		case text == "":
-			fmt.Fprintf(w, "  • %s\n", p.Bold(command))
+			return p.Bold(command)
 		default:
-			fmt.Fprintf(w, "  • %s:\n    %s\n", text, p.Bold(command))
+			return text + ":\n  " + indent + p.Bold(command)
+		}
+	})
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+}
+
+// LayWays lays ways out as a list: alternatives are bullets, and the steps of a way are numbered, below its heading if it has one.
+// escape makes a heading harmless, and show writes one step; indent is the space before it.
+//
+//   - keep the volume with its data:
+//     1. scale the pods that use the claim down to 0
+//     2. kubectl delete persistentvolumeclaim/data
+//   - copy the data to a new claim
+func LayWays(ways []string, escape func(string) string, show func(indent, step string) string) []string {
+	var lines []string
+	for _, way := range ways {
+		heading, steps := tool.Steps(way)
+		begin, rest := "• ", "  "
+		if heading != "" {
+			lines, begin = append(lines, begin+escape(heading)), rest
+		}
+		for i, step := range steps {
+			number := ""
+			if len(steps) > 1 {
+				number = fmt.Sprintf("%d. ", i+1)
+			}
+			indent := rest + strings.Repeat(" ", len(number))
+			lines, begin = append(lines, begin+number+show(indent, step)), rest
 		}
 	}
+	return lines
 }
 
 // replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
@@ -285,10 +315,10 @@ func replacementHead(r *compare.Replacement, cost string, escape func(string) st
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }
 
-// WayOut splits one way to replace an object into a sentence and a command; either can be missing. Where a command deletes
+// WayOut splits one step of a way out into a sentence and a command; either can be missing. Where a command deletes
 // the object, the sentence says what to do, and then in brackets what that means.
 func WayOut(how string) (text, command string) {
-	if !slices.ContainsFunc(commands, func(name string) bool { return strings.HasPrefix(how, name+" ") }) {
+	if !slices.ContainsFunc(commands, func(begin string) bool { return strings.HasPrefix(how, begin) }) {
 		return how, ""
 	}
 	command, text, _ = strings.Cut(how, tool.Comment)
@@ -311,8 +341,8 @@ func WayOut(how string) (text, command string) {
 	return do, command
 }
 
-// commands are those that ways out begin with.
-var commands = []string{"kubectl", "argocd"}
+// commands are how the commands of ways out begin.
+var commands = []string{"kubectl ", "argocd ", "flux ", "volume=$("}
 
 func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	path := ""

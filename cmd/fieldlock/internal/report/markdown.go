@@ -130,24 +130,26 @@ func objectCell(o *refusedObject, v *compare.Violation) string {
 func waysMarkdown(re *compare.Replacement) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(re.Cost), markdownText))
-	b.WriteString(waysList("- ", re.How))
+	b.WriteString(waysList("", re.How))
 	b.WriteByte('\n')
 	return b.String()
 }
 
-// waysList lists ways out as a list of Markdown; bullet begins each line.
-func waysList(bullet string, ways []string) string {
+// waysList lists ways out as a list of Markdown; indent begins each line.
+func waysList(indent string, ways []string) string {
+	lines := LayWays(ways, markdownText, func(_, step string) string {
+		text, command := WayOut(step)
+		if text = markdownText(text); text != "" && command != "" {
+			text += ": "
+		}
+		return text + markdownCode(command)
+	})
 	var b strings.Builder
-	for _, how := range ways {
-		text, command := WayOut(how)
-		parts := []string{}
-		if text != "" {
-			parts = append(parts, markdownText(text))
+	for _, line := range lines {
+		if item, begins := strings.CutPrefix(line, "• "); begins {
+			line = "- " + item
 		}
-		if command != "" {
-			parts = append(parts, markdownCode(command))
-		}
-		b.WriteString(bullet + strings.Join(parts, ": ") + "\n")
+		b.WriteString(indent + line + "\n")
 	}
 	return b.String()
 }
@@ -187,7 +189,7 @@ func goneRows(r *compare.Report) []string {
 			mark = "⚠️ "
 		}
 		row := fmt.Sprintf("- %s%s: %s\n", mark, markdownText(d.Kind+" "+d.Object), deletionText(d, markdownText(d.Cost), markdownText))
-		rows = append(rows, row+waysList("  - ", d.How))
+		rows = append(rows, row+waysList("  ", d.How))
 	}
 	if more > 0 {
 		rows = append(rows, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))
