@@ -123,7 +123,8 @@ func TestClaims(t *testing.T) {
 		c.apply(claim("moved", "standard", once))
 		folder := c.write("moved", "42")
 		way := c.way(c.waysOut("PersistentVolumeClaim", claim("moved", "standard", once), claim("moved", "standard", many)), "keep the volume")
-		c.file("new.yaml", claim("moved", "fast", once))
+		way = strings.ReplaceAll(way, "ReadWriteMany", "ReadWriteOnce")
+		c.file("new.yaml", claim("moved", "fast", once)) // which the way applies
 		if out, err := c.carryOut(way, map[string]string{"scale": "true"}); err != nil {
 			c.t.Fatalf("%v\n%s", err, out)
 		}
