@@ -1,6 +1,7 @@
 package immutability_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -111,9 +112,9 @@ func BenchmarkRefused(b *testing.B) {
 		for _, depth := range []int{100, 400} {
 			newObj, oldObj := levels(depth, "new"), levels(depth, "old")
 			newJSON, oldJSON := encodedObject(b, newObj), encodedObject(b, oldObj)
-			title := fmt.Sprintf("depth %d%s/", depth, normalized)
+			title := fmt.Sprintf("depth=%d/normalize=%s/route=", depth, cmp.Or(normalized, "no"))
 			run(title+"decoded", depth, func() field.ErrorList { return v.ValidateUpdate(newObj, oldObj) })
-			run(title+"decoded by hand", depth, func() (errs field.ErrorList) {
+			run(title+"decoded-by-hand", depth, func() (errs field.ErrorList) {
 				collect(&errs, nil, newObj, oldObj)
 				return errs
 			})
@@ -121,7 +122,7 @@ func BenchmarkRefused(b *testing.B) {
 				errs, _ := v.ValidateUpdateJSON(newJSON, oldJSON)
 				return errs
 			})
-			run(title+"raw by hand", depth, func() (errs field.ErrorList) {
+			run(title+"raw-by-hand", depth, func() (errs field.ErrorList) {
 				var n, o map[string]any
 				if utiljson.Unmarshal(newJSON, &n) == nil && utiljson.Unmarshal(oldJSON, &o) == nil {
 					collect(&errs, nil, n, o)
@@ -140,8 +141,8 @@ func BenchmarkRefused(b *testing.B) {
 	changed := append([]any{}, newSet...)
 	changed[n/2] = "another"
 	oldObj := map[string]any{"set": oldSet}
-	run("set/unchanged", 0, func() field.ErrorList { return v.ValidateUpdate(map[string]any{"set": newSet}, oldObj) })
-	run("set/one changed", 1, func() field.ErrorList { return v.ValidateUpdate(map[string]any{"set": changed}, oldObj) })
+	run("n=20000/update=another-order", 0, func() field.ErrorList { return v.ValidateUpdate(map[string]any{"set": newSet}, oldObj) })
+	run("n=20000/update=one-item", 1, func() field.ErrorList { return v.ValidateUpdate(map[string]any{"set": changed}, oldObj) })
 }
 
 func encodedObject(b *testing.B, obj map[string]any) []byte {

@@ -33,7 +33,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 	version := crds[0].Versions[0]
 	preparer := prepare.New(version)
 
-	b.Run("read", func(b *testing.B) {
+	b.Run("step=read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := crd.Read("f", data); err != nil {
@@ -41,7 +41,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 			}
 		}
 	})
-	b.Run("compile", func(b *testing.B) {
+	b.Run("step=compile", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := version.Compile(); err != nil {
@@ -49,13 +49,13 @@ func BenchmarkLargeCRD(b *testing.B) {
 			}
 		}
 	})
-	b.Run("lint", func(b *testing.B) {
+	b.Run("step=lint", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			crd.Lint(crds[0], nil)
 		}
 	})
-	b.Run("first Prepare", func(b *testing.B) {
+	b.Run("step=first-prepare", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			b.StopTimer()
@@ -69,7 +69,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 			}
 		}
 	})
-	b.Run("500 objects/read", func(b *testing.B) {
+	b.Run("step=read-objects/n=500", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := yamldoc.Read("objects", objects.Bytes()); err != nil {
@@ -77,7 +77,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 			}
 		}
 	})
-	b.Run("500 objects/prepare", func(b *testing.B) {
+	b.Run("step=prepare-objects/n=500", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, d := range documents {

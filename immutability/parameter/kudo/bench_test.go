@@ -26,12 +26,12 @@ func BenchmarkThousand(b *testing.B) {
 	}
 	one := parameter.Values{"P1": parameter.Text("7")}
 	for name, evaluate := range map[string]func() kudo.Admission{
-		"install":     func() kudo.Admission { return version.Install(values) },
-		"update/one":  func() kudo.Admission { return version.Update(one, values) },
-		"update/all":  func() kudo.Admission { return version.Update(values, values) },
-		"upgrade/all": func() kudo.Admission { return version.Upgrade(values, version, values) },
+		"install/values=all": func() kudo.Admission { return version.Install(values) },
+		"update/values=one":  func() kudo.Admission { return version.Update(one, values) },
+		"update/values=all":  func() kudo.Admission { return version.Update(values, values) },
+		"upgrade/values=all": func() kudo.Admission { return version.Upgrade(values, version, values) },
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run("operation="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if admission := evaluate(); !admission.Allowed() {
@@ -40,7 +40,7 @@ func BenchmarkThousand(b *testing.B) {
 			}
 		})
 	}
-	b.Run("read", func(b *testing.B) {
+	b.Run("operation=read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := kudo.ReadOperatorVersion([]byte(text.String())); err != nil {
