@@ -5,12 +5,9 @@ package fieldpath
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Path leads into an object. Each step is the name of a member (string) or the index of an item (int); in the path of several
@@ -24,6 +21,15 @@ const (
 	EachItem  Each = "[*]" // every item of a list
 	EachValue Each = "{*}" // every value of a map
 )
+
+// Of returns the path with names of members as its steps.
+func Of(names []string) Path {
+	p := make(Path, len(names))
+	for i, name := range names {
+		p[i] = name
+	}
+	return p
+}
 
 // Parse reads a path that a person wrote, or that String printed: Parse(p.String()) is p, whatever the names. A name with dots
 // is in brackets: "a[b.c/d]"; one that brackets cannot hold is quoted there: "a[\"b]c\"]". "[2]" is an index. Every text is a
@@ -109,7 +115,7 @@ func resolve(value any, text string) (p Path, rest string) {
 		if length == 0 {
 			break
 		}
-		value, _ = jsonvalue.Get(value, step)
+		value, _ = Get(value, step)
 		p, text = append(p, step), text[length:]
 	}
 	return p, text
@@ -186,6 +192,9 @@ func (p Path) Prefixes() iter.Seq[string] {
 	}
 }
 
+// Child returns the path one step below p. It shares nothing with other children of p.
+func (p Path) Child(step any) Path { return append(p[:len(p):len(p)], step) }
+
 // Within reports whether p is parent or below it.
 func (p Path) Within(parent Path) bool {
 	return len(p) >= len(parent) && slices.Equal(p[:len(parent)], parent)
@@ -197,75 +206,10 @@ func Within(path, parent string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// In returns what the path leads to in value, and whether there is anything. In an object, "[7]" is a name.
-func (p Path) In(value any) (any, bool) {
-	for _, step := range p {
-		if _, isObject := value.(map[string]any); isObject {
-			step = Name(step)
-		}
-		var ok bool
-		if value, ok = jsonvalue.Get(value, step); !ok {
-			return nil, false
-		}
-	}
-	return value, true
-}
-
-// Reach returns the beginning of p that leads to something in value.
-func (p Path) Reach(value any) Path {
-	for i, step := range p {
-		var ok bool
-		if value, ok = jsonvalue.Get(value, step); !ok {
-			return p[:i]
-		}
-	}
-	return p
-}
-
 // Name returns a step as the name of a member.
 func Name(step any) string {
 	if name, ok := step.(string); ok {
 		return name
 	}
 	return fmt.Sprint(step)
-}
-
-// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one. The path
-// is one that a person wrote; Find takes those that the API server prints.
-func At(value any, path string) (any, bool) { return Parse(path).In(value) }
-
-// Find returns the value at a path that field.Path has printed about object, and whether there is one.
-func Find(object map[string]any, path string) (any, bool) { return Resolve(path, object).In(object) }
-
-// Without returns value without what the path leads to. It copies what it changes. An object that held nothing else
-// counts as absent. Items of lists stay.
-func (p Path) Without(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := maps.Clone(value)
-		for name, member := range value {
-			switch {
-			case p[0] != EachValue && p[0] != name:
-				continue
-			case len(p) == 1:
-				delete(out, name)
-				continue
-			}
-			out[name] = p[1:].Without(member)
-			if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
-				delete(out, name)
-			}
-		}
-		return out
-	case []any:
-		if p[0] != EachItem || len(p) == 1 {
-			return value
-		}
-		out := make([]any, len(value))
-		for i, item := range value {
-			out[i] = p[1:].Without(item)
-		}
-		return out
-	}
-	return value
 }

@@ -55,29 +55,6 @@ func (k Kind) String() string {
 	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that JSON does not decode to"}[k]
 }
 
-// Get returns the value that steps lead to from v, each step a member name (string) or an index (int), and whether there is
-// one.
-func Get(v any, steps ...any) (value any, ok bool) {
-	for _, step := range steps {
-		switch container := v.(type) {
-		case map[string]any:
-			name, isName := step.(string)
-			if v, ok = container[name]; !ok || !isName {
-				return nil, false
-			}
-		case []any:
-			i, isIndex := step.(int)
-			if !isIndex || i < 0 || i >= len(container) {
-				return nil, false
-			}
-			v = container[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
 // Clone copies objects and lists, and shares the scalars. A nil map becomes nil, which is null as well.
 func Clone(v any) any {
 	switch v := v.(type) {

@@ -133,7 +133,7 @@ func (u *update) run(c *lockedRow) []Finding {
 // applies reports whether a row is about the update.
 func (u *update) applies(c *lockedRow) (bool, error) {
 	if len(c.Row.Named) > 0 {
-		name, _ := jsonvalue.Get(u.New, "metadata", "name")
+		name, _ := fieldpath.Get(u.New, "metadata", "name")
 		if text, _ := name.(string); !slices.Contains(c.Row.Named, text) {
 			return false, nil
 		}
@@ -284,7 +284,7 @@ func (u *update) annotations(c *lockedRow) []Finding {
 }
 
 func annotationsOf(obj map[string]any) map[string]any {
-	value, _ := jsonvalue.Get(obj, "metadata", "annotations")
+	value, _ := fieldpath.Get(obj, "metadata", "annotations")
 	members, _ := value.(map[string]any)
 	return members
 }

@@ -34,7 +34,7 @@ func Correlate(s *spec.Schema, newObj, oldObj map[string]any, at fieldpath.Path)
 
 // Child returns the value one step below a value.
 func Child(v, step any) check.Value {
-	below, ok := jsonvalue.Get(v, step)
+	below, ok := fieldpath.Get(v, step)
 	return check.Value{Data: below, OK: ok}
 }
 

@@ -96,7 +96,7 @@ func (o *Object) LocateAs(state map[string]any, at fieldpath.Path) yamldoc.Posit
 	var stored, written any = state, o.Document.Object
 	at = slices.Clone(at)
 	for n, step := range at {
-		below, ok := jsonvalue.Get(stored, step)
+		below, ok := fieldpath.Get(stored, step)
 		if i, isIndex := step.(int); isIndex {
 			if i = sameItem(written, below, i); !ok || i < 0 {
 				return o.Document.Position(at[:n]...)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Matching follows k8s.io/apiserver/pkg/admission/plugin/policy/matching, which cannot be used here: it links client-go, as
@@ -158,7 +160,7 @@ func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
 	for _, text := range expressions(r.p.ValidatingAdmissionPolicy) {
 		for _, read := range r.p.program.reads(text) {
 			isField := (read.root == "object" || read.root == "oldObject") && len(read.names) > 0 && !free[read.names[0]]
-			if isField && !has(newObj, read.names) && !has(oldObj, read.names) {
+			if at := fieldpath.Of(read.names); isField && !has(newObj, at) && !has(oldObj, at) {
 				return true
 			}
 		}
@@ -166,19 +168,12 @@ func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
 	return false
 }
 
-// has reports whether obj has the field; one below a list counts as there.
-func has(obj map[string]any, names []string) bool {
-	var v any = obj
-	for _, name := range names {
-		fields, ok := v.(map[string]any)
-		if !ok {
-			return true
-		}
-		if v, ok = fields[name]; !ok {
-			return false
-		}
-	}
-	return true
+// has reports whether obj has the field at p; one below a list counts as there.
+func has(obj map[string]any, p fieldpath.Path) bool {
+	reached := p.Reach(obj)
+	last, _ := fieldpath.Get(obj, reached...)
+	_, isObject := last.(map[string]any)
+	return len(reached) == len(p) || !isObject
 }
 
 // free are the names of fields below which the server fills in nothing: maps with keys of the user's.

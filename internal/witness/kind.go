@@ -23,6 +23,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -132,7 +133,7 @@ func (v *Version) read(obj *object, stored *Version) (*object, error) {
 		if obj.value["apiVersion"] == version.APIVersion {
 			continue
 		}
-		other, ok := set(obj.value, path{"apiVersion"}, version.APIVersion)
+		other, ok := (path{"apiVersion"}).Set(obj.value, version.APIVersion)
 		if !ok {
 			return nil, fmt.Errorf("an object of %s cannot be converted", v.APIVersion)
 		}
@@ -423,7 +424,7 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 			continue
 		}
 		at := expand(base, version.node(), nil, pattern[:n])[0]
-		if value, there := get(base, at); there && value != nil {
+		if value, there := fieldpath.Get(base, at...); there && value != nil {
 			continue
 		}
 		if k.containing == nil {
@@ -453,7 +454,7 @@ func (k *Kind) extend(version *Version, base map[string]any, at path) map[string
 			starts = append(starts, newSequence(k.stored(version), []*Version{version}, obj))
 		}
 	}
-	has := func(s *sequence) bool { v, ok := get(s.objects[0].value, at); return ok && v != nil }
+	has := func(s *sequence) bool { v, ok := fieldpath.Get(s.objects[0].value, at...); return ok && v != nil }
 	x := &search{budget: validEffort, keeps: has}
 	if found := x.run(starts); found != nil {
 		return found.objects[0].value

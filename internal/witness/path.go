@@ -4,24 +4,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// path leads to a value in an object: names of properties and keys (string) and indices of items (int).
-type path []any
+// path leads to a value in an object.
+type path = fieldpath.Path
 
-func (p path) child(step any) path { return append(p[:len(p):len(p)], step) }
-
-// reserved reports whether p leads to what no edit may change: the whole object, its type, its metadata except for the
+// reserved reports whether p leads to a value that no edit may change: the whole object, its type, its metadata except for the
 // name.
-func (p path) reserved() bool {
+func reserved(p path) bool {
 	if len(p) == 0 {
 		return true
 	}
@@ -32,73 +29,6 @@ func (p path) reserved() bool {
 		return len(p) != 2 || p[1] != "name"
 	}
 	return false
-}
-
-// get returns the value at p.
-func get(v any, p path) (any, bool) { return jsonvalue.Get(v, p...) }
-
-// set returns a copy of v with value at p, whose container has to exist; an index one past the end appends. It reports
-// false where there is no such container.
-func set(v any, p path, value any) (any, bool) {
-	if len(p) == 0 {
-		return value, true
-	}
-	switch step := p[0].(type) {
-	case string:
-		object, ok := v.(map[string]any)
-		if !ok {
-			return v, false
-		}
-		child, ok := set(object[step], p[1:], value)
-		if !ok {
-			return v, false
-		}
-		object = maps.Clone(object)
-		object[step] = child
-		return object, true
-	case int:
-		list, ok := v.([]any)
-		if !ok || step > len(list) {
-			return v, false
-		}
-		list = slices.Clone(list)
-		if step == len(list) {
-			list = append(list, nil)
-		}
-		child, ok := set(list[step], p[1:], value)
-		list[step] = child
-		return list, ok
-	}
-	return v, false
-}
-
-// remove returns a copy of v without the property, key or item at p, and whether it was there.
-func remove(v any, p path) (any, bool) {
-	if len(p) == 0 {
-		return v, false
-	}
-	in, last := p[:len(p)-1], p[len(p)-1]
-	container, ok := get(v, in)
-	if !ok {
-		return v, false
-	}
-	switch step := last.(type) {
-	case string:
-		object, _ := container.(map[string]any)
-		if _, ok := object[step]; !ok {
-			return v, false
-		}
-		object = maps.Clone(object)
-		delete(object, step)
-		return set(v, in, object)
-	case int:
-		list, _ := container.([]any)
-		if step >= len(list) {
-			return v, false
-		}
-		return set(v, in, slices.Delete(slices.Clone(list), step, step+1))
-	}
-	return v, false
 }
 
 // node is a schema, with what was made of it. A nil node says nothing about its values.
@@ -148,18 +78,18 @@ func expand(v any, s *node, base path, pattern []string) []path {
 		return []path{base}
 	}
 	if pattern[0] != anyStep {
-		return expand(v, s, base.child(pattern[0]), pattern[1:])
+		return expand(v, s, base.Child(pattern[0]), pattern[1:])
 	}
 	var found []path
-	at, _ := get(v, base)
+	at, _ := fieldpath.Get(v, base...)
 	switch at := at.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(at)) {
-			found = append(found, expand(v, s, base.child(key), pattern[1:])...)
+			found = append(found, expand(v, s, base.Child(key), pattern[1:])...)
 		}
 	case []any:
 		for i := range at {
-			found = append(found, expand(v, s, base.child(i), pattern[1:])...)
+			found = append(found, expand(v, s, base.Child(i), pattern[1:])...)
 		}
 	}
 	if len(found) > 0 {
@@ -169,53 +99,49 @@ func expand(v any, s *node, base path, pattern []string) []path {
 	if at := s.at(base); at == nil || at.Items == nil {
 		first = key(0)
 	}
-	return expand(v, s, base.child(first), pattern[1:])
+	return expand(v, s, base.Child(first), pattern[1:])
 }
 
-// starts reports whether p begins with other.
-func (p path) starts(other path) bool {
-	return len(p) >= len(other) && slices.Equal(p[:len(other)], other)
-}
-
-// locate reads the path of an error of the API server in v, with s for names that v lacks. Names may contain dots, and
-// the server prints keys with brackets or dots.
-func locate(v any, s *node, text string) path {
-	var p path
-	for text = strings.TrimPrefix(text, "<nil>"); ; {
-		text = strings.TrimLeft(text, ".[]")
-		if text == "" {
-			return p
+// locate reads the path of an error of the API server about v. Of names that v lacks, it takes those that s has.
+func locate(v map[string]any, s *node, text string) path {
+	p := fieldpath.Resolve(strings.TrimPrefix(text, "<nil>"), v)
+	known := len(p.Reach(v))
+	at, rest := p[:known:known], p[known:]
+	for s = s.at(at); len(rest) > 0; {
+		step, n := s.lacking(rest)
+		if n == 0 {
+			break
 		}
-		step := any(nil)
-		length := 0
-		switch at := v.(type) {
-		case []any:
-			for length < len(text) && text[length] >= '0' && text[length] <= '9' {
-				length++
-			}
-			if length == 0 {
-				return p
-			}
-			step, _ = strconv.Atoi(text[:length])
-		default:
-			object, _ := at.(map[string]any)
-			names := slices.Collect(maps.Keys(object))
-			if s != nil {
-				names = slices.AppendSeq(names, maps.Keys(s.Properties))
-			}
-			for _, name := range names {
-				if len(name) > length && strings.HasPrefix(text, name) && (len(text) == len(name) || strings.ContainsRune(".[]", rune(text[len(name)]))) {
-					step, length = name, len(name)
-				}
-			}
-			if length == 0 {
-				return p
-			}
-		}
-		p, text = p.child(step), text[length:]
-		v, _ = get(v, path{step})
-		s = s.below(step)
+		at, rest, s = append(at, step), rest[n:], s.below(step)
 	}
+	return at
+}
+
+// lacking returns the first of steps into a value of n that lacks it, and how many steps it was read as: a property may have a
+// name with dots. It returns 0 if n does not say what the steps lead to.
+func (n *node) lacking(steps path) (step any, length int) {
+	if _, isIndex := steps[0].(int); isIndex {
+		return steps[0], 1
+	}
+	if n == nil {
+		return nil, 0
+	}
+	for i := len(steps); i > 0; i-- {
+		name := joined(steps[:i])
+		if _, ok := n.Properties[name]; ok {
+			return name, i
+		}
+	}
+	return nil, 0
+}
+
+// joined returns steps as the name with dots that they were read from.
+func joined(steps path) string {
+	names := make([]string, len(steps))
+	for i, step := range steps {
+		names[i] = fieldpath.Name(step)
+	}
+	return strings.Join(names, ".")
 }
 
 // key is the i-th key of a map.
@@ -236,13 +162,13 @@ type change struct {
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
 func put(v any, s *node, p path, value any) (any, bool) {
 	for n := 1; n < len(p); n++ {
-		if child, ok := get(v, p[:n]); ok && child != nil {
+		if child, ok := fieldpath.Get(v, p[:n]...); ok && child != nil {
 			continue
 		}
 		var ok bool
-		if v, ok = set(v, p[:n], smallest(s.at(p[:n]))); !ok {
+		if v, ok = p[:n].Set(v, smallest(s.at(p[:n]))); !ok {
 			return v, false
 		}
 	}
-	return set(v, p, value)
+	return p.Set(v, value)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
@@ -76,6 +77,41 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	return problems, refusals
 }
 
+// refused returns the locks and transition rules that refuse an update.
+func (v *Version) refused(obj, old *object) []Refusal {
+	if first(&obj.compared, old) {
+		v.effort.spend(v.weight(obj.contents))
+	}
+	known, ok := obj.refusals[old.contents]
+	if !ok {
+		known = v.refusals(obj.value, old.value)
+		obj.refusals[old.contents] = known
+	}
+	return known
+}
+
+// step returns the problems of writing the i-th object over old, nil for a create. Both are prepared.
+func (v *Version) step(i int, obj, old *object) []problem {
+	before := nothing
+	if old != nil {
+		before = old.contents
+	}
+	if first(&obj.stepped, old) {
+		v.effort.spend(v.weight(obj.contents) + v.weight(before))
+	}
+	known, ok := obj.steps[before]
+	if !ok {
+		known = v.problems(obj.contents, before.value)
+		obj.steps[before] = known
+	}
+	problems := make([]problem, len(known))
+	for n, p := range known {
+		p.at = i
+		problems[n] = p
+	}
+	return problems
+}
+
 // patternOf turns a schema path into the pattern of the values there.
 func patternOf(schemaPath string) []string {
 	pattern := []string{}
@@ -110,12 +146,12 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 	for _, i := range e.objects {
 		var v any = s.objects[i].value
 		for _, c := range e.changes {
-			if c.path.reserved() || s.versions[i].schemaAt(c.path) == nil && !c.gone {
+			if reserved(c.path) || s.versions[i].schemaAt(c.path) == nil && !c.gone {
 				continue // the version lacks the field
 			}
 			var ok bool
 			if c.gone {
-				v, ok = remove(v, c.path)
+				v, ok = c.path.Remove(v)
 			} else {
 				v, ok = put(v, s.versions[i].node(), c.path, c.value)
 			}
@@ -178,7 +214,7 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 	switch {
 	case p.error.Type == field.ErrorTypeRequired:
 		missing := p.path
-		if _, ok := get(s.objects[p.at].value, missing); ok { // its name is not known to locate
+		if _, ok := fieldpath.Get(s.objects[p.at].value, missing...); ok { // its name is not known to locate
 			return nil
 		}
 		return [][]change{{{path: missing, value: smallest(at)}}}
@@ -204,17 +240,17 @@ func branches(p path, s *node) [][]change {
 		for i, branch := range list[:min(len(list), manyValues)] {
 			var set, others []change
 			for _, name := range branch.Required {
-				set = append(set, change{path: p.child(name), value: smallest(s.below(name))})
+				set = append(set, change{path: p.Child(name), value: smallest(s.below(name))})
 			}
 			for _, name := range slices.Sorted(maps.Keys(branch.Properties)) {
 				if enum := branch.Properties[name].Enum; len(enum) > 0 {
-					set = append(set, change{path: p.child(name), value: plain(enum[0])})
+					set = append(set, change{path: p.Child(name), value: plain(enum[0])})
 				}
 			}
 			for n := range list {
 				for _, name := range list[n].Required {
 					if n != i && !slices.Contains(branch.Required, name) {
-						others = append(others, change{path: p.child(name), gone: true})
+						others = append(others, change{path: p.Child(name), gone: true})
 					}
 				}
 			}
@@ -233,15 +269,15 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 	var first, second [][]change
 	obj := s.objects[p.at].value
 	for _, node := range expand(obj, v.node(), nil, patternOf(p.rule.SchemaPath)) {
-		if _, ok := get(obj, node); !ok {
+		if _, ok := fieldpath.Get(obj, node...); !ok {
 			continue
 		}
 		for _, pattern := range reads.patterns {
 			for _, at := range expand(obj, v.node(), node, pattern) {
-				if at.reserved() {
+				if reserved(at) {
 					continue
 				}
-				if _, there := get(obj, at); there {
+				if _, there := fieldpath.Get(obj, at...); there {
 					first = append(first, []change{{path: at, gone: true}})
 				}
 				first = append(first, v.withMembers(obj, at, reads)...)
@@ -271,12 +307,12 @@ func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change 
 		for _, pattern := range reads.patterns {
 			at := node
 			for _, step := range pattern {
-				at = at.child(step)
+				at = at.Child(step)
 			}
 			if len(pattern) == 0 || slices.Contains(pattern, anyStep) {
 				continue
 			}
-			if _, there := get(obj, at); there {
+			if _, there := fieldpath.Get(obj, at...); there {
 				gone = append(gone, change{path: at, gone: true})
 			} else if list := v.valuesFor(at, reads); len(list) > 0 {
 				set = append(set, change{path: at, value: list[0]})

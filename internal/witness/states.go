@@ -53,7 +53,7 @@ func (w *way) runs(s *sequence, node path) bool {
 
 // has reports whether an object has a value other than null at p.
 func has(obj map[string]any, p path) bool {
-	v, ok := get(obj, p)
+	v, ok := fieldpath.Get(obj, p...)
 	return ok && v != nil
 }
 
@@ -153,8 +153,8 @@ func (k *Kind) changed(v *Version, obj map[string]any, c change, fields []path) 
 	}
 	kept := func(s *sequence) bool {
 		return !slices.ContainsFunc(fields, func(at path) bool {
-			was, wasThere := get(start.objects[0].value, at)
-			is, isThere := get(s.objects[0].value, at)
+			was, wasThere := fieldpath.Get(start.objects[0].value, at...)
+			is, isThere := fieldpath.Get(s.objects[0].value, at...)
 			return wasThere != isThere || asText(was) != asText(is)
 		})
 	}
@@ -181,12 +181,12 @@ func (v *Version) fields(obj map[string]any, node path, reads *ruleReads) []path
 			pattern = pattern[:i]
 		}
 		at := expand(obj, v.node(), node, pattern)[0]
-		if !at.reserved() && !slices.ContainsFunc(all, func(p path) bool { return slices.Equal(p, at) }) {
+		if !reserved(at) && !slices.ContainsFunc(all, func(p path) bool { return slices.Equal(p, at) }) {
 			all = append(all, at)
 		}
 	}
 	above := func(at path) bool {
-		return slices.ContainsFunc(all, func(p path) bool { return len(p) > len(at) && p.starts(at) })
+		return slices.ContainsFunc(all, func(p path) bool { return len(p) > len(at) && p.Within(at) })
 	}
 	leaves := slices.DeleteFunc(slices.Clone(all), above)
 	return leaves[:min(len(leaves), manyFields)]
@@ -301,13 +301,13 @@ func (s Shown) Change() string {
 		var values []string
 		for _, obj := range s.found.objects {
 			text := "absent"
-			if value, ok := get(obj.value, at); ok {
+			if value, ok := fieldpath.Get(obj.value, at...); ok {
 				text = short(asText(value))
 			}
 			values = append(values, text)
 		}
 		if len(slices.Compact(slices.Clone(values))) > 1 {
-			texts = append(texts, fieldpath.Path(at).String()+" is "+strings.Join(values, ", then "))
+			texts = append(texts, at.String()+" is "+strings.Join(values, ", then "))
 		}
 	}
 	return strings.Join(texts, "; ")

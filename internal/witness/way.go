@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -72,8 +73,8 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 			for _, middle := range without(v, first, at) {
 				w.starts = append(w.starts, newSequence(stored, versions, first, middle, last))
 			}
-			_, around := get(base, at[:len(at)-1])
-			if _, there := get(base, at); around && !there && n == 0 {
+			_, around := fieldpath.Get(base, at[:len(at)-1]...)
+			if _, there := fieldpath.Get(base, at...); around && !there && n == 0 {
 				w.starts = append(w.starts, newSequence(stored, versions, first, base, last))
 			}
 		}
@@ -82,16 +83,16 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 		return len(at) == 1 || !slices.ContainsFunc(s.objects[1:len(s.objects)-1], func(o *object) bool { return !has(o.value, at[:len(at)-1]) })
 	}
 	there := func(obj *object) bool { // to CEL, null is absent, and {} is not
-		value, _ := get(obj.value, at)
+		value, _ := fieldpath.Get(obj.value, at...)
 		return value != nil && (w.rule != nil || !blank(value))
 	}
 	w.keeps = func(s *sequence) bool {
 		return there(s.objects[0]) && !there(s.objects[1]) && there(s.objects[len(s.objects)-1]) && inside(s)
 	}
 	w.loose = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0].value, at)
-		_, okMiddle := get(s.objects[1].value, at)
-		last, okLast := get(s.objects[len(s.objects)-1].value, at)
+		first, okFirst := fieldpath.Get(s.objects[0].value, at...)
+		_, okMiddle := fieldpath.Get(s.objects[1].value, at...)
+		last, okLast := fieldpath.Get(s.objects[len(s.objects)-1].value, at...)
 		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last)) && inside(s)
 	}
 	return w
@@ -113,22 +114,22 @@ func blank(v any) bool {
 // without returns copies of obj that lack the value at p: left out, null, empty.
 func without(v *Version, obj any, p path) []any {
 	var list []any
-	if gone, ok := remove(obj, p); ok {
+	if gone, ok := p.Remove(obj); ok {
 		list = append(list, gone)
 	}
 	at := v.schemaAt(p)
 	if at != nil && at.Nullable {
-		if null, ok := set(obj, p, nil); ok {
+		if null, ok := p.Set(obj, nil); ok {
 			list = append(list, null)
 		}
 	}
-	if value, _ := get(obj, p); at != nil && !blank(value) {
+	if value, _ := fieldpath.Get(obj, p...); at != nil && !blank(value) {
 		switch value.(type) {
 		case map[string]any:
-			empty, _ := set(obj, p, map[string]any{})
+			empty, _ := p.Set(obj, map[string]any{})
 			list = append(list, empty)
 		case []any:
-			empty, _ := set(obj, p, []any{})
+			empty, _ := p.Set(obj, []any{})
 			list = append(list, empty)
 		}
 	}
@@ -142,10 +143,10 @@ func (w *way) inSteps() []*sequence {
 	for _, s := range w.starts {
 		for _, to := range w.targets {
 			last := s.objects[len(s.objects)-1].value
-			if value, there := get(last, to); !there || blank(value) {
+			if value, there := fieldpath.Get(last, to...); !there || blank(value) {
 				continue
 			}
-			if back, ok := remove(last, to); ok {
+			if back, ok := to.Remove(last); ok {
 				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0].value, s.objects[1].value, back, last)
 				list = append(list, next)
 				break
@@ -165,13 +166,13 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 		names, pair = [2]string{"data", "binaryData"}, [2]any{map[string]any{"a": "YQ=="}, map[string]any{"a": "Yg=="}}
 	}
 	of := func(name string, value any) any {
-		obj, _ := put(base, v.node(), at.child(name), value)
+		obj, _ := put(base, v.node(), at.Child(name), value)
 		return obj
 	}
 	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]), of(names[0], pair[1]))}
 	w.keeps = func(s *sequence) bool {
 		for i, obj := range s.objects {
-			value, _ := get(obj.value, at)
+			value, _ := fieldpath.Get(obj.value, at...)
 			members, _ := value.(map[string]any)
 			if _, there := members[names[i%2]]; !there || members[names[1-i%2]] != nil {
 				return false
@@ -198,16 +199,16 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			if lax.schemaAt(to) != nil {
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
 			}
-			if gone, ok := remove(first, to); ok {
+			if gone, ok := to.Remove(first); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
 			}
 			for n := len(to) - 1; n > 0 && most > fewPairs; n-- {
-				if gone, ok := remove(first, to[:n]); ok {
+				if gone, ok := to[:n].Remove(first); ok {
 					w.starts = append(w.starts, newSequence(stored, versions, first, gone, last))
 				}
 			}
 		}
-		if gone, _ := remove(base, to); gone != nil { // a default of one version only
+		if gone, _ := to.Remove(base); gone != nil { // a default of one version only
 			for _, v := range []*Version{strict, lax} {
 				if at := v.schemaAt(to); at != nil && at.Default != nil {
 					last, _ := put(gone, strict.node(), to, at.Default)
@@ -304,7 +305,7 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 	if !keyed && !listed {
 		return nil
 	}
-	current, _ := get(obj, p)
+	current, _ := fieldpath.Get(obj, p...)
 	list, _ := current.([]any)
 	var sets [][]change
 	var all []change
@@ -315,7 +316,7 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 		case len(sets) >= manyEdits:
 			return sets
 		case keyed:
-			c := change{path: p.child(text), value: smallest(&node{Schema: at.AdditionalProperties.Schema})}
+			c := change{path: p.Child(text), value: smallest(&node{Schema: at.AdditionalProperties.Schema})}
 			sets, all = append(sets, []change{c}), append(all, c)
 		case len(at.Items.Schema.Enum) == 0 || slices.Contains(at.Items.Schema.Enum, any(text)):
 			sets = append(sets, []change{{path: p, value: append(slices.Clone(list), text)}})
@@ -343,12 +344,12 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 		}
 	}
 	w.keeps = func(s *sequence) bool {
-		first, _ := get(s.objects[0].value, at)
-		middle, there := get(s.objects[1].value, at)
+		first, _ := fieldpath.Get(s.objects[0].value, at...)
+		middle, there := fieldpath.Get(s.objects[1].value, at...)
 		if !there || middle == nil {
 			return false
 		}
-		last, _ := get(s.objects[len(s.objects)-1].value, at)
+		last, _ := fieldpath.Get(s.objects[len(s.objects)-1].value, at...)
 		for _, key := range keysOf(first, keyFields) {
 			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
 				return true
@@ -363,9 +364,9 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 // more of a list that has some, because a rule may ask for the first.
 func entries(v *Version, base map[string]any, at path) []path {
 	found := expand(base, v.node(), at, []string{anyStep})[:1]
-	if list, _ := get(base, at); list != nil {
+	if list, _ := fieldpath.Get(base, at...); list != nil {
 		if list, ok := list.([]any); ok && len(list) > 0 {
-			found = append(found, at.child(len(list)))
+			found = append(found, at.Child(len(list)))
 		}
 	}
 	return found
@@ -382,11 +383,11 @@ func rekeyed(v, stored *Version, base map[string]any, at, entry, to path, most i
 		}
 		last, _ := put(first, v.node(), to, pair[1])
 		for _, name := range keyFields {
-			if value, ok := get(first, entry.child(name)); ok {
-				last, _ = put(last, v.node(), entry.child(name), value)
+			if value, ok := fieldpath.Get(first, entry.Child(name)...); ok {
+				last, _ = put(last, v.node(), entry.Child(name), value)
 			}
 		}
-		if middle, ok := remove(first, entry); ok {
+		if middle, ok := entry.Remove(first); ok {
 			starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
 		}
 	}
@@ -460,7 +461,7 @@ func ShowDropped(after, before *Kind, h Hole) (Witness, bool) {
 			}
 			last, _ := put(first, strict.node(), to, pair[1])
 			add(first.(map[string]any), last.(map[string]any))
-			if gone, ok := remove(first, to); ok {
+			if gone, ok := to.Remove(first); ok {
 				add(first.(map[string]any), gone.(map[string]any))
 				add(gone.(map[string]any), last.(map[string]any))
 			}

@@ -11,20 +11,19 @@
 // refuses that, a search repairs the object: it tries other values for the fields that the refusing rule reads, and the
 // constants in that rule. The search is deterministic and bounded by a number of evaluations, never by time.
 //
-// The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (text, value), what
+// The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (pattern, value), what
 // a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may repair
 // an object (repair), the search and its bounds (search), ways around a lock (way), ways around a rule of any form (states),
-// and the face (witness). Attack makes random updates for users' tests.
+// how hard a way is tried (glance), the smallest witness (shrink), rules that refuse nothing (dead), and the face (witness).
+// Attack makes random updates for users' tests.
 package witness
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -81,69 +80,6 @@ func (k *Kind) Show(h Hole, effort Effort) (Shown, bool) {
 	return Shown{}, false
 }
 
-// search returns a sequence that takes w, nil if it finds none within a bounded effort.
-func (k *Kind) search(w *way, effort Effort) *candidate {
-	budget := plainEffort
-	switch effort {
-	case Glance:
-		budget = glanceEffort
-	case Thorough:
-		budget = stepsEffort
-		if w.loose != nil && w.rule == nil {
-			w.keeps = w.loose
-		}
-		w.starts = w.inSteps()
-	}
-	keeper := w.keptBy()
-	if keeper == nil {
-		return w.find(budget)
-	}
-	if w.alone(keeper) || k.vain[*keeper] >= manyVain {
-		return nil
-	}
-	found := w.find(min(budget, keptEffort))
-	if found == nil {
-		if k.vain == nil {
-			k.vain = map[celrun.Rule]int{}
-		}
-		k.vain[*keeper]++
-	}
-	return found
-}
-
-// keptBy returns a transition rule that refuses the first step of the likeliest sequences, as the companion of a field does
-// that keeps it: !has(oldSelf.f) || has(self.f). It returns nil if there is none, or if w is not about one rule.
-func (w *way) keptBy() *celrun.Rule {
-	var keeper *celrun.Rule
-	for _, s := range w.starts[:min(len(w.starts), manyKept)] {
-		begin := *s
-		begin.versions, begin.objects = s.versions[:2], s.objects[:2]
-		problems, _ := judge(&begin)
-		i := slices.IndexFunc(problems, func(p problem) bool {
-			return p.at == 1 && p.kind == brokenRule && s.versions[1].transition[*p.rule]
-		})
-		if i < 0 || w.rule == nil {
-			return nil
-		}
-		keeper = problems[i].rule
-	}
-	return keeper
-}
-
-// alone reports whether a rule reads nothing but what w is without meanwhile, and what is around it, and compares none of it
-// with a constant. What such a rule refuses once, it refuses whatever the rest of the objects is.
-func (w *way) alone(keeper *celrun.Rule) bool {
-	v := w.starts[0].versions[1]
-	reads := v.reads[keeper.Text]
-	if w.gone == nil || reads == nil || len(reads.literals) > 0 {
-		return false
-	}
-	node := patternOf(keeper.SchemaPath)
-	return !slices.ContainsFunc(reads.patterns, func(pattern []string) bool {
-		return len(node)+len(pattern) > len(w.gone) || !meets(slices.Concat(node, pattern), w.gone)
-	})
-}
-
 // Refuses reports whether the update from the first object to the last breaks r, a rule of the version of the last.
 func (s Shown) Refuses(r RuleAt) bool {
 	return s.found.direct().Name == r.Version && slices.ContainsFunc(s.found.refusals, func(refusal Refusal) bool {
@@ -158,7 +94,7 @@ func (s Shown) Without() string {
 		for n := range target {
 			at := target[:n+1]
 			if has(s.found.objects[0].value, at) && !has(s.found.objects[1].value, at) {
-				return fieldpath.Path(at).String()
+				return at.String()
 			}
 		}
 	}
@@ -167,104 +103,6 @@ func (s Shown) Without() string {
 
 // Witness returns the smallest witness that is left of what was found.
 func (s Shown) Witness() Witness { return s.way.shortest(s.found) }
-
-// within returns a search for sequences that take w.
-func (w *way) within(budget int) *search {
-	return &search{
-		budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{}, oneSided: w.rule != nil,
-		refuse: func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) },
-	}
-}
-
-// find searches w, and returns nil if it finds nothing.
-func (w *way) find(budget int) *candidate {
-	if len(w.starts) == 0 {
-		return nil
-	}
-	x := w.within(budget)
-	found := x.run(w.starts)
-	w.tried += len(x.seen)
-	return found
-}
-
-// shortest returns the smallest witness that is left of found.
-func (w *way) shortest(found *candidate) Witness {
-	found = shrink(found, func(s *sequence) *candidate { return w.within(1).add(s, nil, problem{}) })
-	return Witness{Objects: found.values(), Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
-}
-
-// Refuses reports whether it finds an update of valid objects that a transition rule refuses and nothing else does. A
-// rule for which there is none is dead; not finding one within a bounded effort proves nothing.
-func (k *Kind) Refuses(version, schemaPath string, index int) bool {
-	v := k.version(version)
-	if v == nil {
-		return false
-	}
-	base, ok := k.Valid(v)
-	if !ok {
-		return false
-	}
-	at := expand(base, v.node(), nil, patternOf(schemaPath))[0]
-	w := &way{targets: []path{at}}
-	versions := []*Version{v, v}
-	if len(at) == 0 {
-		w.starts = append(w.starts, newSequence(k.stored(v), versions, base, base))
-	} else {
-		for _, pair := range v.pairs(at, manyPairs) {
-			oldObj, okOld := put(base, v.node(), at, pair[0])
-			newObj, okNew := put(base, v.node(), at, pair[1])
-			if okOld && okNew {
-				w.starts = append(w.starts, newSequence(k.stored(v), versions, oldObj, newObj))
-			}
-		}
-	}
-	return w.refusedBy(schemaPath, index)
-}
-
-// LocksStatus reports whether a transition rule refuses each first write of the status that it tries: an update from an object
-// without a status to the same one with it, which nothing else refuses.
-func (k *Kind) LocksStatus(version, schemaPath string, index int) bool {
-	v := k.version(version)
-	if v == nil {
-		return false
-	}
-	status := path{"status"}
-	base, ok := k.Valid(v)
-	if !ok || has(base, status) {
-		return false
-	}
-	w := &way{targets: []path{status}, keeps: func(s *sequence) bool {
-		return !has(s.objects[0].value, status) && has(s.objects[1].value, status) && s.oneSided()
-	}}
-	for _, value := range values(v.schemaAt(status)) {
-		if obj, ok := put(base, v.node(), status, value); ok {
-			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
-		}
-	}
-	return w.refusedBy(schemaPath, index) && !w.accepted()
-}
-
-// accepted reports whether it finds an update of w that nothing refuses.
-func (w *way) accepted() bool {
-	direct := func(p problem) bool { return p.kind == notRefused }
-	return (&search{budget: validEffort, keeps: w.keeps, forgive: direct}).run(w.starts) != nil
-}
-
-// refusedBy reports whether it finds an update of w that one transition rule refuses and nothing else does.
-func (w *way) refusedBy(schemaPath string, index int) bool {
-	if len(w.starts) == 0 {
-		return false
-	}
-	is := func(r celrun.Rule) bool { return r.SchemaPath == schemaPath && r.Index == index }
-	return (&search{
-		budget: deadEffort, keeps: w.keeps,
-		refuse: func(refusals []Refusal) bool {
-			return slices.ContainsFunc(refusals, func(r Refusal) bool { return is(r.rule) })
-		},
-		forgive: func(p problem) bool { return p.at == 1 && p.kind == brokenRule && is(*p.rule) },
-		differ:  func(s *sequence) []edit { return w.differences(s) },
-	}).run(w.starts) != nil
-}
 
 func (k *Kind) version(name string) *Version {
 	for _, v := range k.Versions {
@@ -382,7 +220,7 @@ func (w *way) concerns(r Refusal) bool {
 	if w.rule != nil {
 		return r.rule == *w.rule
 	}
-	return slices.ContainsFunc(w.targets, func(target path) bool { return target.starts(r.node) || r.node.starts(target) })
+	return slices.ContainsFunc(w.targets, func(target path) bool { return target.Within(r.node) || r.node.Within(target) })
 }
 
 // manyDifferences bounds the values of one field that are tried to make the last object differ.
@@ -412,12 +250,12 @@ func (w *way) differences(s *sequence) []edit {
 				return edits[:manyEdits]
 			}
 			for _, node := range expand(s.objects[last].value, v.node(), nil, patternOf(r.SchemaPath)) {
-				if !node.starts(target) && !target.starts(node) {
+				if !node.Within(target) && !target.Within(node) {
 					continue
 				}
 				for _, pattern := range v.reads[r.Text].patterns {
 					for _, at := range expand(s.objects[last].value, v.node(), node, pattern) {
-						if len(at) > 1 && (at.starts(target) || target.starts(at)) {
+						if len(at) > 1 && (at.Within(target) || target.Within(at)) {
 							change(at, v.valuesFor(at, v.reads[r.Text]))
 						}
 					}
@@ -446,114 +284,4 @@ func meets(pattern []string, p path) bool {
 		}
 	}
 	return true
-}
-
-// shrink removes what a sequence without problems does not need: properties, keys and items, from all objects at once
-// where that is possible, otherwise from one. good judges what is left.
-func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
-	for again := true; again; {
-		again = false
-		for _, at := range pathsOf(c.values()) {
-			for _, scope := range c.scopes(0) {
-				if c.versions[0].effort.over() {
-					return c
-				}
-				if c.needs(at, scope) {
-					continue
-				}
-				next, ok := c.apply(edit{objects: scope, changes: []change{{path: at, gone: true}}})
-				if !ok {
-					continue
-				}
-				if smaller := good(next); smaller != nil {
-					c, again = smaller, true
-					break
-				}
-			}
-			if again {
-				break
-			}
-		}
-	}
-	return c
-}
-
-// needs reports whether the schema asks for a value at p in some of the objects, so that none of them can do without.
-func (s *sequence) needs(p path, objects []int) bool {
-	name, isName := p[len(p)-1].(string)
-	return isName && slices.ContainsFunc(objects, func(i int) bool {
-		v := s.versions[i]
-		above, at := v.schemaAt(p[:len(p)-1]), v.schemaAt(p)
-		_, there := get(s.objects[i].value, p)
-		return there && above != nil && slices.Contains(above.Required, name) && (at == nil || at.Default == nil)
-	})
-}
-
-// pathsOf lists what can be removed from objects, the largest values first. Names and kinds stay.
-func pathsOf(objects []map[string]any) []path {
-	var found []path
-	seen := map[string]bool{}
-	var walk func(v any, at path, id string)
-	note := func(v any, at path, id string) {
-		if !seen[id] {
-			seen[id] = true
-			found = append(found, at)
-		}
-		walk(v, at, id)
-	}
-	walk = func(v any, at path, id string) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if len(at) == 0 && (name == "metadata" || name == "apiVersion" || name == "kind") {
-					continue
-				}
-				note(v[name], at.child(name), id+"\x00"+name)
-			}
-		case []any:
-			for i, item := range v {
-				note(item, at.child(i), id+"\x01"+string(rune(i)))
-			}
-		}
-	}
-	for _, obj := range objects {
-		walk(obj, nil, "")
-	}
-	slices.SortStableFunc(found, func(a, b path) int { return len(a) - len(b) })
-	return found
-}
-
-// refused returns the locks and transition rules that refuse an update.
-func (v *Version) refused(obj, old *object) []Refusal {
-	if first(&obj.compared, old) {
-		v.effort.spend(v.weight(obj.contents))
-	}
-	known, ok := obj.refusals[old.contents]
-	if !ok {
-		known = v.refusals(obj.value, old.value)
-		obj.refusals[old.contents] = known
-	}
-	return known
-}
-
-// step returns the problems of writing the i-th object over old, nil for a create. Both are prepared.
-func (v *Version) step(i int, obj, old *object) []problem {
-	before := nothing
-	if old != nil {
-		before = old.contents
-	}
-	if first(&obj.stepped, old) {
-		v.effort.spend(v.weight(obj.contents) + v.weight(before))
-	}
-	known, ok := obj.steps[before]
-	if !ok {
-		known = v.problems(obj.contents, before.value)
-		obj.steps[before] = known
-	}
-	problems := make([]problem, len(known))
-	for n, p := range known {
-		p.at = i
-		problems[n] = p
-	}
-	return problems
 }

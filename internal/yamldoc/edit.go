@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -277,6 +278,6 @@ func (p Position) String() string {
 // At returns the value that steps lead to from value, each step a member name (string) or an index (int); nil when
 // there is none.
 func At(value any, steps ...any) any {
-	found, _ := jsonvalue.Get(value, steps...)
+	found, _ := fieldpath.Get(value, steps...)
 	return found
 }

@@ -5,6 +5,7 @@ package kindcase
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -114,58 +115,36 @@ func edit(obj, set map[string]any, remove []string) (map[string]any, error) {
 	var out any = Clone(obj)
 	var err error
 	for _, path := range slices.Sorted(maps.Keys(set)) {
-		if out, err = put(out, fieldpath.Parse(path), set[path], false); err != nil {
+		if out, err = put(out, fieldpath.Parse(path), set[path]); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	for _, path := range remove {
-		if out, err = put(out, fieldpath.Parse(path), nil, true); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		var there bool
+		if out, there = fieldpath.Parse(path).Remove(out); !there {
+			return nil, fmt.Errorf("there is no %s to remove", path)
 		}
 	}
 	return out.(map[string]any), nil
 }
 
-// put sets or removes the value at the end of steps. Objects on the way are made; an index one past the end appends.
-func put(in any, steps fieldpath.Path, value any, remove bool) (any, error) {
-	if len(steps) == 0 {
-		return Clone(value), nil
+// put sets the value at p. Objects and lists on the way are made; an index one past the end appends.
+func put(in any, p fieldpath.Path, value any) (any, error) {
+	for n, step := range p {
+		if at, _ := fieldpath.Get(in, p[:n]...); at != nil {
+			continue
+		}
+		var container any = map[string]any{}
+		if _, isIndex := step.(int); isIndex {
+			container = []any{}
+		}
+		in, _ = p[:n].Set(in, container)
 	}
-	last := len(steps) == 1
-	switch step := steps[0].(type) {
-	case string:
-		object, ok := in.(map[string]any)
-		if !ok {
-			if in != nil {
-				return nil, fmt.Errorf("%q is in no object", step)
-			}
-			object = map[string]any{}
-		}
-		if last && remove {
-			if _, ok := object[step]; !ok {
-				return nil, fmt.Errorf("there is no %q to remove", step)
-			}
-			delete(object, step)
-			return object, nil
-		}
-		member, err := put(object[step], steps[1:], value, remove)
-		object[step] = member
-		return object, err
-	case int:
-		list, _ := in.([]any)
-		switch {
-		case step > len(list) || remove && step == len(list):
-			return nil, fmt.Errorf("index %d is beyond the list", step)
-		case last && remove:
-			return slices.Delete(list, step, step+1), nil
-		case step == len(list):
-			list = append(list, nil)
-		}
-		item, err := put(list[step], steps[1:], value, remove)
-		list[step] = item
-		return list, err
+	out, ok := p.Set(in, Clone(value))
+	if !ok {
+		return nil, errors.New("it leads to no object or list")
 	}
-	return in, nil
+	return out, nil
 }
 
 // Clone copies a decoded value; numbers without a fraction become int64, as the API machinery has them.

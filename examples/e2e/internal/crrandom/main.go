@@ -24,7 +24,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -73,7 +73,7 @@ func (o options) run(ctx context.Context, files []string, workers int) error {
 			return err
 		}
 		for _, d := range documents {
-			if name, _ := jsonvalue.Get(d.Object, "metadata", "name"); d.Object["kind"] == "CustomResourceDefinition" {
+			if name, _ := fieldpath.Get(d.Object, "metadata", "name"); d.Object["kind"] == "CustomResourceDefinition" {
 				byName[fmt.Sprint(name)] = append(byName[fmt.Sprint(name)], d)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
@@ -209,7 +210,7 @@ func loosened(r *rand.Rand, document obj) obj {
 	document = jsonvalue.Clone(document).(obj)
 	versions, _ := document["spec"].(obj)["versions"].([]any)
 	for _, v := range versions {
-		if s, ok := jsonvalue.Get(v, "schema", "openAPIV3Schema"); ok {
+		if s, ok := fieldpath.Get(v, "schema", "openAPIV3Schema"); ok {
 			loosen(r, s.(obj), true, false)
 		}
 	}

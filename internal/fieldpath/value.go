@@ -1,0 +1,155 @@
+package fieldpath
+
+import (
+	"maps"
+	"slices"
+)
+
+// What a path leads to in a decoded JSON value is read and changed here. A change copies the objects and lists on the way, and
+// shares the rest. With {"a": {"b": 1}, "c": 2} as value:
+//
+//	Path{"a", "b"}.Set(value, 3)    {"a": {"b": 3}, "c": 2}
+//	Path{"a", "b"}.Remove(value)    {"a": {}, "c": 2}
+//	Path{"a", "b"}.Without(value)   {"c": 2}
+
+// Get returns the value that steps lead to from value, each step a member name (string) or an index (int), and whether there
+// is one.
+func Get(value any, steps ...any) (at any, ok bool) {
+	for _, step := range steps {
+		switch container := value.(type) {
+		case map[string]any:
+			name, isName := step.(string)
+			if value, ok = container[name]; !ok || !isName {
+				return nil, false
+			}
+		case []any:
+			i, isIndex := step.(int)
+			if !isIndex || i < 0 || i >= len(container) {
+				return nil, false
+			}
+			value = container[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// In returns what the path leads to in value, and whether there is anything. In an object, "[7]" is a name.
+func (p Path) In(value any) (any, bool) {
+	for _, step := range p {
+		if _, isObject := value.(map[string]any); isObject {
+			step = Name(step)
+		}
+		var ok bool
+		if value, ok = Get(value, step); !ok {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// Reach returns the beginning of p that leads to something in value.
+func (p Path) Reach(value any) Path {
+	for i, step := range p {
+		var ok bool
+		if value, ok = Get(value, step); !ok {
+			return p[:i]
+		}
+	}
+	return p
+}
+
+// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one. The path
+// is one that a person wrote; Find takes those that the API server prints.
+func At(value any, path string) (any, bool) { return Parse(path).In(value) }
+
+// Find returns the value at a path that field.Path has printed about object, and whether there is one.
+func Find(object map[string]any, path string) (any, bool) { return Resolve(path, object).In(object) }
+
+// Without returns value without what the path leads to. It copies what it changes. An object that held nothing else
+// counts as absent. Items of lists stay.
+func (p Path) Without(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := maps.Clone(value)
+		for name, member := range value {
+			switch {
+			case p[0] != EachValue && p[0] != name:
+				continue
+			case len(p) == 1:
+				delete(out, name)
+				continue
+			}
+			out[name] = p[1:].Without(member)
+			if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
+				delete(out, name)
+			}
+		}
+		return out
+	case []any:
+		if p[0] != EachItem || len(p) == 1 {
+			return value
+		}
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = p[1:].Without(item)
+		}
+		return out
+	}
+	return value
+}
+
+// Set returns a copy of value with another value at p. It reports false if the container of that does not exist; an index one
+// past the end of a list appends.
+func (p Path) Set(value, to any) (changed any, ok bool) {
+	if len(p) == 0 {
+		return to, true
+	}
+	switch step := p[0].(type) {
+	case string:
+		object, _ := value.(map[string]any)
+		if object == nil {
+			return value, false
+		}
+		member, ok := p[1:].Set(object[step], to)
+		if !ok {
+			return value, false
+		}
+		object = maps.Clone(object)
+		object[step] = member
+		return object, true
+	case int:
+		list, isList := value.([]any)
+		if !isList || step < 0 || step > len(list) {
+			return value, false
+		}
+		list = slices.Clone(list)
+		if step == len(list) {
+			list = append(list, nil)
+		}
+		item, ok := p[1:].Set(list[step], to)
+		list[step] = item
+		return list, ok
+	}
+	return value, false
+}
+
+// Remove returns a copy of value without the member or item at p, and whether it was there.
+func (p Path) Remove(value any) (changed any, ok bool) {
+	if _, there := Get(value, p...); !there || len(p) == 0 {
+		return value, false
+	}
+	in := p[:len(p)-1]
+	container, _ := Get(value, in...)
+	switch container := container.(type) {
+	case map[string]any:
+		object := maps.Clone(container)
+		delete(object, Name(p[len(in)]))
+		return in.Set(value, object)
+	case []any:
+		i, _ := p[len(in)].(int)
+		return in.Set(value, slices.Delete(slices.Clone(container), i, i+1))
+	}
+	return value, false
+}
