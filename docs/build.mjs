@@ -1,6 +1,8 @@
 // Builds the site: `npm install --no-save && npm run build` in this folder, with Go on the PATH. The result is in .vitepress/dist, a
 // folder of static files for any file server.
 //
+// DOCS_BASE is the path of the site on its server, and DOCS_HOST the server, for the sitemap.
+//
 //   node build.mjs              all of it
 //   node build.mjs playground   the playground alone, into public/playground
 import { execFileSync } from 'node:child_process';
@@ -45,7 +47,7 @@ async function playground() {
 
 await playground();
 if (process.argv[2] !== 'playground') {
-  for (const file of ['check-light.svg', 'check-dark.svg']) copyFileSync(join(here, file), join(here, 'public', file));
+  for (const file of ['check-light.svg', 'check-dark.svg', 'favicon.svg']) copyFileSync(join(here, file), join(here, 'public', file));
   const { build } = await import('vitepress');
   await build(here);
 }

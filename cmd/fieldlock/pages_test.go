@@ -265,6 +265,55 @@ func TestPageLanguages(t *testing.T) {
 	}
 }
 
+// TestPageSchemas: lint finds nothing to warn about in the schemas that the pages show as examples to follow.
+func TestPageSchemas(t *testing.T) {
+	head, _, _ := strings.Cut(cacheCRD, "      openAPIV3Schema:")
+	blocks := pagesOf(t, "docs/crds.md")
+	t.Chdir(t.TempDir())
+	found := 0
+	for _, b := range blocks {
+		if !strings.HasPrefix(b.Text, "openAPIV3Schema:") {
+			continue
+		}
+		found++
+		crd := head + "      " + strings.ReplaceAll(strings.TrimSpace(b.Text), "\n", "\n      ") + "\n"
+		if ran := runCommand("", "lint", "--strict", write(t, "", "crd.yaml", []byte(crd))); ran.status != exitClean {
+			t.Errorf("%s:%d: %s%s", b.File, b.Line, ran.out, ran.err)
+		}
+	}
+	if found == 0 {
+		t.Error("no page has a schema")
+	}
+}
+
+// TestPageParameters: the params.yaml and the operator.yaml that docs/parameters.md begins with are valid, and they are about the
+// words that KUDO authors look for.
+func TestPageParameters(t *testing.T) {
+	blocks := slices.DeleteFunc(pagesOf(t, "docs/parameters.md"), func(b page.Block) bool { return b.Language != "yaml" })
+	if len(blocks) < 2 {
+		t.Fatalf("the page has %d blocks of YAML", len(blocks))
+	}
+	t.Chdir(t.TempDir())
+	params, operator := write(t, "", "params.yaml", []byte(blocks[0].Text)), write(t, "", "operator.yaml", []byte("apiVersion: kudo.dev/v1beta1\nname: ring\n"+blocks[1].Text))
+	if ran := runCommand("", "params", "validate", "--definitions", params, "--task", operator); ran.status != exitClean {
+		t.Errorf("%s%s", ran.out, ran.err)
+	}
+	stored := write(t, "", "stored.yaml", []byte("NUM_TOKENS: \"256\"\n"))
+	if ran := runCommand("", "params", "update", "--definitions", params, "--current", stored, "--set", "NUM_TOKENS=16"); ran.status != exitRefused {
+		t.Errorf("NUM_TOKENS may change: %s%s", ran.out, ran.err)
+	}
+	ran := runCommand("", "params", "toggle", "--definitions", params, "--current", stored, "--task", operator, "--set", "MONITORING=true")
+	if ran.status != exitClean || !strings.Contains(ran.out, "prometheus") {
+		t.Errorf("MONITORING adds no child: %s%s", ran.out, ran.err)
+	}
+}
+
+// pagesOf returns the code of one page.
+func pagesOf(t *testing.T, file string) []page.Block {
+	t.Helper()
+	return slices.DeleteFunc(readPages(t), func(b page.Block) bool { return b.File != file })
+}
+
 // TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. It uses snippets that are whole
 // files unchanged, and completes the others with the text in goParts. The snippet that needs controller-runtime is tested in
 // examples/validator.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,23 @@ Every verb of ` + "`fieldlock`" + ` with its flags, as ` + "`fieldlock VERB --he
 unreadable input. What ` + "`-o json`" + ` prints is described in [Reports](reports.md).
 `)
 	root := newRoot(streams{strings.NewReader(""), io.Discard, io.Discard})
+	b.WriteString("\n`-o FORMAT` says what a verb prints; the first format is the default. `-o FORMAT=FILE` writes a file, where it is named.\n\n| verb | `-o` |\n|---|---|\n")
+	writeFormats(&b, root)
 	for _, c := range root.Commands() {
 		writeCommand(&b, c)
 	}
 	return b.String()
+}
+
+// writeFormats writes a row for each verb that has formats.
+func writeFormats(b *strings.Builder, c *cobra.Command) {
+	if f := c.LocalFlags().Lookup("output"); f != nil && c.Runnable() {
+		_, formats, _ := strings.Cut(f.Usage, ": ")
+		fmt.Fprintf(b, "| `%s` | %s |\n", c.CommandPath(), formats)
+	}
+	for _, child := range c.Commands() {
+		writeFormats(b, child)
+	}
 }
 
 func writeCommand(b *strings.Builder, c *cobra.Command) {
@@ -67,8 +81,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 			if rows++; rows == 1 {
 				b.WriteString("\n| flag | |\n|---|---|\n")
 			}
-			value, usage := pflag.UnquoteUsage(f)
-			fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+value), strings.ReplaceAll(usage, "|", `\|`))
+			fmt.Fprintf(b, "| `%s` | %s |\n", flagName(f), strings.ReplaceAll(flagUsage(f), "|", `\|`))
 		})
 		if c.Example != "" {
 			fmt.Fprintf(b, "\n```\n%s\n```\n", unindent(c.Example))
@@ -77,6 +90,25 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 	for _, child := range c.Commands() {
 		writeCommand(b, child)
 	}
+}
+
+// flagName is a flag as help shows it: "-o, --output FORMAT".
+func flagName(f *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(f)
+	name := strings.TrimSpace("--" + f.Name + " " + value)
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	return name
+}
+
+// flagUsage is what a flag does, and its default unless that is nothing.
+func flagUsage(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	if slices.Contains([]string{"", "false", "0", "[]", "0s"}, f.DefValue) || strings.Contains(usage, "default") {
+		return usage
+	}
+	return usage + " (default `" + f.DefValue + "`)"
 }
 
 func unindent(text string) string {

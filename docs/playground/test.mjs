@@ -1,29 +1,11 @@
 // Opens the built playground in a real browser and uses it: `node build.mjs playground && node playground/test.mjs`.
 // CHROMIUM names the browser; screenshots go to the folder in SHOTS.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { readFile } from 'node:fs/promises';
-import { extname, join, normalize } from 'node:path';
-import { chromium } from 'playwright-core';
+import { join } from 'node:path';
+import { launch, runAll, serve } from '../browser.mjs';
 
-const root = join(import.meta.dirname, '..', 'public', 'playground');
-const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
-const server = createServer(async (request, response) => {
-  const path = normalize(new URL(request.url, 'http://localhost').pathname);
-  try {
-    const body = await readFile(join(root, path === '/' ? 'index.html' : path));
-    response.writeHead(200, { 'content-type': types[extname(path)] ?? (path === '/' ? types['.html'] : 'application/octet-stream') }).end(body);
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-await new Promise((listening) => { server.listen(0, '127.0.0.1', listening); });
-const address = `http://127.0.0.1:${server.address().port}/`;
-
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
+const { address, close } = await serve(join(import.meta.dirname, '..', 'public', 'playground'));
+const browser = await launch();
 
 async function shot(page, name) {
   if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
@@ -178,16 +160,7 @@ const cases = {
   },
 };
 
-let failed = 0;
-for (const [name, run] of Object.entries(cases)) {
-  try {
-    await run();
-    console.log(`ok   ${name}`);
-  } catch (err) {
-    failed++;
-    console.log(`FAIL ${name}\n${err.stack}`);
-  }
-}
+const failed = await runAll(cases, process.argv[2]);
 await browser.close();
-server.close();
+close();
 process.exit(failed ? 1 : 0);

@@ -22,7 +22,8 @@ The rules were recognized as ` + "`fieldlock import cel`" + ` does it, and compa
 operators refuse in code is on [another page](operators.md).
 `)
 	byProject := slices.SortedStableFunc(slices.Values(kinds), func(a, b *crdfacts.Kind) int {
-		return cmp.Compare(strings.ToLower(a.Project.Name), strings.ToLower(b.Project.Name))
+		byName := cmp.Compare(strings.ToLower(a.Project.Name), strings.ToLower(b.Project.Name))
+		return cmp.Or(byName, cmp.Compare(strings.ToLower(a.Kind), strings.ToLower(b.Kind)))
 	})
 	for len(byProject) > 0 {
 		p := byProject[0].Project

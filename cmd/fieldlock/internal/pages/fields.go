@@ -73,8 +73,8 @@ func findings() string {
 	var b strings.Builder
 	b.WriteString(`# Findings of lint
 
-Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1, and ` + "`check`" + ` and ` + "`Compile`" + `
-refuse the schema. A *warning* fails only with ` + "`--strict`" + `. A finding that names a way around a lock comes with a witness:
+Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1. ` + "`Compile`" + ` refuses a
+schema with a mistake in a lock, and so does ` + "`check`" + `; an API server refuses a CRD with a mistake in a rule. A *warning* fails only with ` + "`--strict`" + `. A finding that names a way around a lock comes with a witness:
 ` + "`lint --explain`" + ` prints the objects to write one after the other. If no witness was found, the finding is a *note*
 that begins with "possible", and never fails.
 
@@ -158,11 +158,14 @@ Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields
 		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, fieldsFile(k, all), immutable.summary(), some)
 	}
 	b.WriteString("\n## Custom resources whose operators are known\n\n| kind | operator | immutable | restricted |\n|---|---|---|---|\n")
-	for _, k := range custom {
+	byName := slices.SortedStableFunc(slices.Values(custom), func(a, b *operators.Kind) int {
+		return cmp.Compare(strings.ToLower(a.Kind), strings.ToLower(b.Kind))
+	})
+	for _, k := range byName {
 		if k.Nothing == "" {
 			immutable, restricted := sortFields(k.Kind, k.Rows())
 			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s | %s |\n",
-				k.Kind, operatorFile(k, custom), k.Operator.Name, immutable.summary(), restricted.summary())
+				operatorKind(k, all, custom), operatorFile(k, custom), k.Operator.Name, immutable.summary(), restricted.summary())
 		}
 	}
 	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing, and\n[CRDs that are known](known-crds.md) the fields that rules of CRDs lock.\n")

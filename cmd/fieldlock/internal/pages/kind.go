@@ -460,6 +460,14 @@ func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 	return name + k.Group + ".md"
 }
 
+// operatorKind is the kind as lists name it: with its group, as its page has it, where other kinds have the name.
+func operatorKind(k *operators.Kind, builtins []*builtin.Kind, custom []*operators.Kind) string {
+	if ownerOf(k, builtins, custom) == "" {
+		return k.Kind
+	}
+	return k.Kind + strings.TrimSuffix(strings.TrimPrefix(operatorFile(k, custom), strings.ToLower(k.Kind)), ".md")
+}
+
 // operatorsPage is the page of what operators refuse, by operator.
 func operatorsPage(kinds []*operators.Kind) string {
 	var b strings.Builder
