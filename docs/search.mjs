@@ -4,11 +4,11 @@ export const searchOptions = {
   fuzzy: 0.2,
   prefix: (term) => term.length > 4, // spec begins too many words
   boost: { title: 4, text: 2, titles: 1 },
-  // A page that answers counts more than one that lists: references, and the kinds of operators.
+  // A page that answers counts more than one that lists, and a kind of Kubernetes more than one of an operator.
   boostDocument(id) {
     if (/\/(commands|reports|fields|operators|known-crds|findings)\.html/.test(id)) return 0.3;
-    if (/\/fields\/[^/.]+\.[^/]+\.html/.test(id)) return 0.4; // a kind with a group
-    return /\/troubleshooting\.html/.test(id) ? 1.3 : 1;
+    if (/\/fields\/[^/.]+\.[^/]+\.html/.test(id)) return 0.4; // a kind with its group
+    return /\/(troubleshooting|fields\/[^/]+)\.html/.test(id) ? 1.3 : 1;
   },
 };
 
