@@ -349,7 +349,7 @@ type Replacement struct {
 	RequestedNew bool         `json:"requestedNew,omitempty"` // the change itself adds the request
 	Accepted     bool         `json:"accepted"`               // every violation of the object is accepted
 	Message      string       `json:"message"`
-	How          []string     `json:"how"` // commands or edits, the gentlest way first
+	How          []string     `json:"how"` // alternatives, the gentlest first: a command, an edit, or several steps, one a line
 }
 
 // Deletion is an object that the new ones no longer have.

@@ -165,7 +165,7 @@ type Replacement struct {
 	RequestedNew bool     `json:"requestedNew,omitempty"`
 	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
 	Message      string   `json:"message"`
-	How          []string `json:"how"` // commands or edits, the gentlest way first
+	How          []string `json:"how"` // alternatives, the gentlest first: a command, an edit, or several steps, one a line
 
 	// Must is set where no edit gets the change through: only a replacement makes it.
 	Must bool `json:"-"`
