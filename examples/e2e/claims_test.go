@@ -141,10 +141,10 @@ func TestClaims(t *testing.T) {
 		folder := c.write("disk", "42")
 		c.await("pod/user-disk-0", ".status.phase", "Running")
 		ways := c.waysOut("PersistentVolume", volume("DirectoryOrCreate"), volume("Directory"))
-		named := c.file("named.yaml", claim("disk", "none", once+", volumeName: disk"))
+		again := c.file("again.yaml", claim("disk", "none", once))
 		actions := scaling("disk")
-		actions["scale the pods that use"] = "kubectl scale statefulset user-disk --replicas=0"
-		actions["create the claim again"] = "kubectl apply -f " + named + "\nkubectl scale statefulset user-disk --replicas=1"
+		actions["in its manifest"] = "sed -i 's/^spec: {/spec: {claimRef: {namespace: claims, name: disk}, /' " + c.dir + "/new.yaml"
+		actions["create the claim again"] = "kubectl apply -f " + again + "\nkubectl scale statefulset user-disk --replicas=1"
 		if out, err := c.carryOut(c.way(ways, "keep the storage"), actions); err != nil {
 			c.t.Fatalf("%v\n%s", err, out)
 		}

@@ -47,6 +47,9 @@ func Steps(way string) (heading string, steps []string) {
 	return "", steps
 }
 
+// inManifest begins a step that edits the manifest further.
+const inManifest = "in its manifest, "
+
 // WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written for kubectl:
 // sentences, and commands with a Comment.
 //
@@ -90,7 +93,11 @@ func (a Applier) wayOut(way string, r Refused) []string {
 	}
 	before, after := steps[:at], steps[at+1:]
 	if pause, resumed, paused := a.pause(r); paused && len(steps) > 1 {
-		return []string{join(pause, before, []string{resumed.apply(steps[at], r)}, after)}
+		edits := 0 // they are merged with the change
+		for edits < len(before) && strings.HasPrefix(before[edits], inManifest) {
+			edits++
+		}
+		return []string{join(before[:edits], pause, before[edits:], []string{resumed.apply(steps[at], r)}, after)}
 	}
 	var ways []string
 	for _, step := range a.replacements(steps[at], r) {

@@ -145,6 +145,11 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", row.name, strings.Join(got, "\n"), row.want)
 		}
 	}
+	const edited = "replace it:\nin its manifest, reserve it\nscale down\nkubectl delete pv/a && " + KubectlApply
+	if got := (Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}).WaysOut([]string{edited}, claim); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "replace it:\nin its manifest, reserve it\n"+annotate+"=true") || !strings.Contains(got[0], "\nmerge the change\nscale down\n") {
+		t.Errorf("an edit comes before the merge: got %q", got)
+	}
 	const pods = "create the Service\nkubectl delete sts/a && " + KubectlApply + "\nrestart"
 	got := Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}.WaysOut([]string{pods}, Refused{Group: "apps", Kind: "StatefulSet", Name: "a"})
 	if len(got) != 2 || !strings.HasPrefix(got[0], "create the Service\nadd Force=true") || !strings.HasSuffix(got[1], "\nrestart") {
