@@ -156,7 +156,7 @@ func (v *Validator) Locks() []LockedField {
 	return fields
 }
 
-// Option changes how Compile and Lint read a schema.
+// Option changes how Compile and Lint read a schema. A nil Option changes nothing.
 type Option interface{ apply(*config) }
 
 type config struct {
@@ -213,7 +213,9 @@ func WithUnknownKeys() Option {
 func configure(opts []Option) *config {
 	c := &config{redacted: map[string]bool{}, aliases: schema.Aliases{}}
 	for _, o := range opts {
-		o.apply(c)
+		if o != nil {
+			o.apply(c)
+		}
 	}
 	return c
 }

@@ -55,7 +55,9 @@ type Source struct{ source *markers.Source }
 func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
 	var o markers.Options
 	for _, opt := range opts {
-		opt.apply(&o)
+		if opt != nil {
+			opt.apply(&o)
+		}
 	}
 	source, err := markers.Load(ctx, dir, patterns, o)
 	if err != nil {
@@ -64,7 +66,7 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	return &Source{source}, nil
 }
 
-// Option changes how Load reads markers.
+// Option changes how Load reads markers. A nil Option changes nothing.
 type Option interface{ apply(*markers.Options) }
 
 type option func(*markers.Options)
@@ -120,7 +122,9 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	}
 	var o markers.CRDOptions
 	for _, opt := range opts {
-		opt.apply(&o)
+		if opt != nil {
+			opt.apply(&o)
+		}
 	}
 	in := make([]markers.File, len(files))
 	for i, f := range files {
@@ -137,7 +141,7 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	return written, nil
 }
 
-// CRDOption changes what WriteCRDs writes.
+// CRDOption changes what WriteCRDs writes. A nil CRDOption changes nothing.
 type CRDOption interface{ apply(*markers.CRDOptions) }
 
 type crdOption func(*markers.CRDOptions)

@@ -45,7 +45,7 @@ type settings struct {
 	readTimeout time.Duration
 }
 
-// Option changes how a handler, a reviewer or the plugin of package apiserver answers.
+// Option changes how a handler, a reviewer or the plugin of package apiserver answers. A nil Option changes nothing.
 type Option interface{ apply(*settings) error }
 
 type option func(*settings) error

@@ -38,6 +38,9 @@ func NewReviewer(r *Registry, opts ...Option) (*Reviewer, error) {
 		code: http.StatusUnprocessableEntity, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
 	}}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o.apply(&v.settings); err != nil {
 			return nil, err
 		}

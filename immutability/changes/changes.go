@@ -47,7 +47,9 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	}
 	c := &config{known: []Knowledge{KnowledgeBuiltin, KnowledgeOperators}}
 	for _, o := range opts {
-		o.apply(c)
+		if o != nil {
+			o.apply(c)
+		}
 	}
 	newFile, newErr := fileOf(cmp.Or(c.newName, "new"), newObjs)
 	oldFile, oldErr := fileOf(cmp.Or(c.oldName, "old"), oldObjs)
@@ -137,7 +139,7 @@ var ownAdvice = strings.NewReplacer(
 	"use fieldlock lint --old OLD NEW", "use Loosened",
 )
 
-// Option changes how Check compares.
+// Option changes how Check compares. A nil Option changes nothing.
 type Option interface{ apply(*config) }
 
 type option func(*config)

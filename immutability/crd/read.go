@@ -58,7 +58,9 @@ func FromObject(object runtime.Object, opts ...Option) (*CRD, error) {
 	}
 	var o options
 	for _, opt := range opts {
-		opt.apply(&o)
+		if opt != nil {
+			opt.apply(&o)
+		}
 	}
 	if o.requireLocks && !c.hasLocks() {
 		return nil, fmt.Errorf("%s: %w", c.subject(), ErrNoLocks)
@@ -66,7 +68,7 @@ func FromObject(object runtime.Object, opts ...Option) (*CRD, error) {
 	return c, nil
 }
 
-// Option changes how FromObject reads a CRD.
+// Option changes how FromObject reads a CRD. A nil Option changes nothing.
 type Option interface{ apply(*options) }
 
 type options struct{ requireLocks bool }

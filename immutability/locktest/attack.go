@@ -16,7 +16,7 @@ import (
 // seed is what random updates are made from: an attack that fails once fails again.
 const seed = 1
 
-// AttackOption changes an attack.
+// AttackOption changes an attack. A nil AttackOption changes nothing.
 type AttackOption interface{ apply(*attack) }
 
 type attack struct {
@@ -106,7 +106,9 @@ func (k *Kind) Attack(t T, object any, options ...AttackOption) {
 	}
 	a := &attack{kind: k, needed: map[string]bool{}}
 	for _, option := range options {
-		option.apply(a)
+		if option != nil {
+			option.apply(a)
+		}
 	}
 	obj, err := k.object(object)
 	if err != nil {

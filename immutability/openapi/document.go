@@ -82,12 +82,14 @@ func Read(name string, data []byte) (*Document, error) {
 func FromUnstructured(object map[string]any, opts ...Option) (*Document, error) {
 	document := &yamldoc.Document{Object: object}
 	for _, o := range opts {
-		document = o.apply(document)
+		if o != nil {
+			document = o.apply(document)
+		}
 	}
 	return read(document)
 }
 
-// Option says more about a decoded object.
+// Option says more about a decoded object. A nil Option changes nothing.
 type Option interface {
 	apply(*yamldoc.Document) *yamldoc.Document
 }

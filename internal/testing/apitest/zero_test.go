@@ -266,6 +266,7 @@ func call(t *testing.T, f reflect.Value, argument func(reflect.Type) reflect.Val
 		in := f.Type().In(i)
 		switch {
 		case f.Type().IsVariadic() && i == f.Type().NumIn()-1:
+			args = append(args, argument(in.Elem())) // such as a nil option
 		case in == reflect.TypeFor[context.Context]():
 			args = append(args, reflect.ValueOf(context.Background()))
 		case in == reflect.TypeFor[locktest.T]():
