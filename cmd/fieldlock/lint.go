@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,9 +45,10 @@ and no existing object becomes invalid. lint prints the updates that will be ref
 the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
 intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
 reported. A removal that the author of a rule seems to allow is a note without a fix: the rule asks whether the new object has
-the field, or its message or the field's description says that the field may be removed. A rule that would keep a boolean or
-number that may be zero is only described: Go clients that have the field with omitempty and without a pointer leave out zero.
---fix adds no locks: the author decides what is locked.
+the field, or its message or the field's description says that the field may be removed. A rule that would keep a value that may
+be zero is only described: Go clients that have the field with omitempty and without a pointer leave out zero. With --go, lint knows
+the Go type, and the rule counts zero as absent where clients leave it out. --fix adds no locks: the author decides what is locked.
+lint reports nothing about an object without its spec, which nobody sends, unless the schema describes such objects.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above
@@ -133,7 +135,7 @@ type lintCommand struct {
 	outputs  *report.Outputs
 }
 
-// readGo loads the Go types.
+// readGo loads the Go types. Where the go command has to compile what they import, it says that it waits for it.
 func (c *lintCommand) readGo() (err error) {
 	if len(c.packages) == 0 {
 		return nil
@@ -141,9 +143,32 @@ func (c *lintCommand) readGo() (err error) {
 	if c.fixer.types == nil {
 		c.fixer.types = &goTypes{}
 	}
-	c.fixer.types.source, err = loadGoTypes(c.ctx, c.packages, func(text string) { c.fixer.warn(c.err, text) })
+	p := newProgress(c.err)
+	p.begin("reading the Go packages", "", 0)
+	done := make(chan struct{})
+	var saying sync.WaitGroup
+	saying.Go(func() {
+		select {
+		case <-done:
+		case <-time.After(goIsSlow):
+			if p == nil {
+				fmt.Fprintln(c.err, "still reading the Go packages: the go command compiles what they import, and keeps it for the next time")
+			}
+		}
+	})
+	var problems []string
+	c.fixer.types.source, err = loadGoTypes(c.ctx, c.packages, func(text string) { problems = append(problems, text) })
+	close(done)
+	saying.Wait()
+	p.end()
+	for _, text := range problems {
+		c.fixer.warn(c.err, text)
+	}
 	return err
 }
+
+// goIsSlow is the time after which a reader wants to know what lint waits for.
+const goIsSlow = 5 * time.Second
 
 // linted is what the rounds of --fix have in common.
 type linted struct {

@@ -140,3 +140,65 @@ RULES`
 		})
 	}
 }
+
+// TestLintFixCopies: each copy of a CRD is reported in its own file and fixed there.
+func TestLintFixCopies(t *testing.T) {
+	text := crdWithFields("", "              engine: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n", "")
+	dir := writeFiles(t, map[string]string{"bases/crd.yaml": text, "chart/crd.yaml": "# a copy\n" + text})
+	ran := runCommand("", "lint", dir)
+	for _, want := range []string{"bases/crd.yaml)", "chart/crd.yaml)", "0 errors, 2 warnings in 2 CRDs"} {
+		if !strings.Contains(ran.out, want) {
+			t.Errorf("no %q in\n%s", want, ran.out)
+		}
+	}
+	if ran = runCommand("", "lint", "--strict", "--fix", dir); ran.status != exitClean {
+		t.Errorf("status %d\n%s%s", ran.status, ran.out, ran.err)
+	}
+	for _, name := range []string{"bases/crd.yaml", "chart/crd.yaml"} {
+		if fixed, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.Count(string(fixed), "has(oldSelf.engine)") != 1 {
+			t.Errorf("%s: %v\n%s", name, err, fixed)
+		}
+	}
+}
+
+// TestLintFixStatus: what only controllers write, through the status subresource, is reported and not fixed.
+func TestLintFixStatus(t *testing.T) {
+	const status = "          status:\n            type: object\n            properties: {id: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}\n"
+	for _, c := range []struct {
+		name, subresources string
+		fixed              bool
+	}{
+		{"with the subresource", "    subresources: {status: {}}\n", false},
+		{"without it", "", true},
+	} {
+		file := filepath.Join(writeFiles(t, map[string]string{"crd.yaml": crdWithFields(c.subresources, "              engine: {type: string}\n", status)}), "crd.yaml")
+		ran := runCommand("", "lint", "--fix", file)
+		fixed, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(fixed), "has(oldSelf.id)") != c.fixed || strings.Contains(ran.out, "status.id") == c.fixed {
+			t.Errorf("%s: %v\n%s%s\n%s", c.name, err, ran.out, ran.err, fixed)
+		}
+	}
+}
+
+// crdWithFields is a CRD with fields of spec, and more beside spec and in the version.
+func crdWithFields(ofVersion, fields, more string) string {
+	return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+` + ofVersion + `    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+` + fields + more
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -152,8 +153,8 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drawn = true
-	if p.n == 0 && p.total == 0 { // files of git and the output of commands come all at once
-		fmt.Fprint(p.w, "\r\x1b[Kreading")
+	if p.n == 0 && p.total == 0 { // files of git, Go packages and the output of commands come all at once
+		fmt.Fprintf(p.w, "\r\x1b[K%s", cmp.Or(p.verb, "reading"))
 		return
 	}
 	if p.total > 0 {

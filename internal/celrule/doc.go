@@ -31,5 +31,7 @@
 //	holes       an Audit: where updates may get around the rules of one version, and the findings about what objects show
 //	single      suspicions about one rule: it refuses nothing, no first status, or not what two updates come to
 //	versions    ways around rules through another version of the CRD, and rules that an update of it drops or weakens
+//	meant       what the author of a rule or schema allows, which is no hole to close
 //	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
+//	zero        the same for values that Go clients leave out
 package celrule

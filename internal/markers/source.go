@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
@@ -51,8 +52,9 @@ type Options struct {
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedSyntax
 
-// Load reads the packages that patterns name in dir, and from other packages the types that they use. A package that cannot
-// be found or parsed is an error; one that does not type-check is read as far as it does. Markers that cannot do what they
+// Load reads the packages that patterns name in dir, and from other packages the types that they use. Generated packages of apply
+// configurations, which patterns such as ./... find, are left out beside others: they repeat the comments of the API types. A package
+// that cannot be found or parsed is an error; one that does not type-check is read as far as it does. Markers that cannot do what they
 // say are an *Error with all of them.
 func Load(ctx context.Context, dir string, patterns []string, o Options) (*Source, error) {
 	if o.K8sImmutable != "" && o.K8sImmutable != K8sImmutableLocked && o.K8sImmutable != K8sImmutableSetOnce {
@@ -66,6 +68,9 @@ func Load(ctx context.Context, dir string, patterns []string, o Options) (*Sourc
 	if err != nil {
 		return nil, err
 	}
+	if types := slices.DeleteFunc(slices.Clone(asked), isApplyConfiguration); len(types) > 0 {
+		asked = types
+	}
 	isAsked := map[string]bool{}
 	for _, pkg := range asked {
 		isAsked[pkg.PkgPath] = true
@@ -75,6 +80,7 @@ func Load(ctx context.Context, dir string, patterns []string, o Options) (*Sourc
 		if all, err = load(ctx, absolute, append(slices.Clone(patterns), used...)); err != nil {
 			return nil, err
 		}
+		all = slices.DeleteFunc(all, func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] && isApplyConfiguration(pkg) })
 	}
 
 	p := &problems{dir: absolute}
@@ -133,6 +139,14 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	}
 	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	return pkgs, errors.Join(errs...)
+}
+
+// isApplyConfiguration reports whether a package is generated code of client-go's builders for server-side apply.
+func isApplyConfiguration(pkg *packages.Package) bool {
+	inFolder := slices.ContainsFunc(strings.Split(pkg.PkgPath, "/"), func(step string) bool {
+		return step == "applyconfiguration" || step == "applyconfigurations"
+	})
+	return inFolder && len(pkg.Syntax) > 0 && !slices.ContainsFunc(pkg.Syntax, func(f *ast.File) bool { return !ast.IsGenerated(f) })
 }
 
 // usedPackages are the packages, apart from those asked for, whose types the exported types of pkgs use.
