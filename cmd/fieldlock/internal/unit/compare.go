@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -194,30 +193,24 @@ func (c *comparison) pairUnits() {
 			before.parent = n.parent // the objects of both pair
 			old, taken[was] = &before, true
 		}
-		changed := old == nil || n.digest(c.news.tree) != old.digest(c.olds.tree)
-		c.pairs = append(c.pairs, unitPair{new: n, old: old, changed: changed})
+		was := c.wasDefined(n, old)
+		if was != nil {
+			c.keepMeaning(n, was)
+		}
+		p := unitPair{new: n, old: old, changed: c.differ(n, old)}
+		c.pairs = append(c.pairs, p)
+		c.addUnclear(p, was)
 		if old != nil && old.tree == nil && n.tree != nil {
 			before := *old
 			before.Name += " from the tree"
 			c.pairs = append(c.pairs, c.forced(&before))
-		}
-		c.pairReferred(n, old)
-	}
-	olds := maps.Clone(c.olds.byKey)
-	for _, u := range c.olds.elsewhere {
-		if c.oldSide.names(u.File) && olds[u.key()] == nil {
-			olds[u.key()] = u
-		}
-	}
-	for _, u := range c.news.elsewhere { // a source elsewhere may hide one that is here
-		if c.newSide.names(u.File) {
-			c.pairReferred(u, olds[u.key()])
 		}
 	}
 	for _, old := range c.olds.units {
 		if c.news.byKey[old.key()] != nil || taken[old] || !c.oldSide.selects(old) {
 			continue
 		}
+		c.olds.resolve(old)
 		p := unitPair{old: old, changed: true}
 		if exists(c.news.tree, old.File) {
 			p = c.forced(old)
@@ -225,6 +218,33 @@ func (c *comparison) pairUnits() {
 		}
 		c.pairs = append(c.pairs, p)
 	}
+}
+
+// addUnclear lists a unit as not covered if nothing tells which objects it refers to, and it changes, or one of these objects. The definition was
+// that of a unit of OLD.
+func (c *comparison) addUnclear(p unitPair, was *Unit) {
+	if was == nil || p.new.Err != nil {
+		return
+	}
+	if file := p.new.unsure(was); file != "" {
+		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(file), "it may refer to what changed in "+file)
+	} else if p.new.unclear != "" && p.changed {
+		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), p.new.unclear)
+	}
+}
+
+// differ reports whether a unit changes: its records differ, and so does what it is rendered from, or nothing tells what that is.
+func (c *comparison) differ(n, old *Unit) bool {
+	switch {
+	case old == nil:
+		c.news.resolve(n)
+		return true
+	case c.news.record(n) == c.olds.record(old):
+		return false
+	}
+	c.news.resolve(n)
+	c.olds.resolve(old)
+	return n.unclear != "" || n.digest(c.news.tree) != old.digest(c.olds.tree)
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another
@@ -250,7 +270,6 @@ func (c *comparison) renderChanged() {
 		}
 	}
 	manifest.Each(len(jobs), func(i int) { jobs[i]() })
-	c.pairPrinted()
 	c.pairUpgrades()
 	for _, p := range c.pairs {
 		c.add(p)

@@ -116,6 +116,8 @@ type side struct {
 	elsewhere []*Unit            // whose files are not in the tree
 	excluded  []*Unit
 	leftOut   []*Unit                 // those beyond maxUnits
+	defined   []*Unit                 // those that are files or that files define, as they are written
+	readers   map[string][]*Unit      // the units that read a file, also those that are not deployed as they are written
 	found     map[string][]fileObject // what objects has found
 	edits     *edits                  // what the change touches; nil if there is only one side
 }

@@ -70,13 +70,8 @@ func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
 	return spec
 }
 
-// sources returns what decides about the content of a source: its fields but for how often it is read, and those of its own source.
-func (d *definer) sources(r flux.Reference) []map[string]any {
-	source, ok := d.lookup(r)
-	if !ok {
-		return nil
-	}
-	spec, _ := yamldoc.At(source, "spec").(map[string]any)
+// deciding returns the fields that decide about the content of a source, not how often it is read.
+func deciding(spec map[string]any) map[string]any {
 	decides := map[string]any{}
 	for _, field := range [...]string{
 		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
@@ -85,7 +80,17 @@ func (d *definer) sources(r flux.Reference) []map[string]any {
 			decides[field] = value
 		}
 	}
-	all := []map[string]any{decides}
+	return decides
+}
+
+// sources returns what decides about the content of a source, and of its own source.
+func (d *definer) sources(r flux.Reference) []map[string]any {
+	source, ok := d.lookup(r)
+	if !ok {
+		return nil
+	}
+	spec, _ := yamldoc.At(source, "spec").(map[string]any)
+	all := []map[string]any{deciding(spec)}
 	if r.Kind == "HelmChart" {
 		of := flux.Reference{Namespace: r.Namespace}
 		of.Kind, _ = yamldoc.At(source, "spec", "sourceRef", "kind").(string)

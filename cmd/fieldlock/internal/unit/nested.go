@@ -26,9 +26,8 @@ const maxUnits = 5000
 // discovery finds the units of one side that objects define.
 type discovery struct {
 	*side
-	written []*Unit            // that files define
-	holds   map[string]bool    // files that may hold a definition
-	readers map[string][]*Unit // by file
+	written []*Unit         // that files define
+	holds   map[string]bool // files that may hold a definition
 	live    map[*Unit]bool
 	failed  map[*Unit]bool // live Flux Kustomizations with a mistake
 	queue   []*Unit
@@ -36,24 +35,25 @@ type discovery struct {
 
 // discover adds the units that objects define, and drops those that others render.
 func (s *side) discover() {
-	d := &discovery{side: s, holds: map[string]bool{}, readers: map[string][]*Unit{}, live: map[*Unit]bool{}, failed: map[*Unit]bool{}}
+	d := &discovery{side: s, holds: map[string]bool{}, live: map[*Unit]bool{}, failed: map[*Unit]bool{}}
 	d.scan()
 	if len(d.holds) == 0 && !slices.ContainsFunc(s.units, func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
 		return
 	}
+	roots := s.units
+	s.units, s.byKey = nil, map[string]*Unit{}
+	s.readers, s.defined = map[string][]*Unit{}, slices.Concat(roots, d.written)
+	for _, u := range s.defined {
+		d.index(u)
+	}
 	d.written = slices.DeleteFunc(d.written, func(u *Unit) bool {
+		d.clarify(u)
 		if u.remote() {
 			s.elsewhere = append(s.elsewhere, u)
 		}
 		return u.remote()
 	})
-	roots := s.units
-	s.units, s.byKey = nil, map[string]*Unit{}
-	all := slices.Concat(roots, d.written)
-	for _, u := range all {
-		d.index(u)
-	}
-	for _, u := range all {
+	for _, u := range slices.Concat(roots, d.written) {
 		if !d.isRead(u, func(*Unit) bool { return true }) {
 			d.begin(u)
 		}
@@ -108,6 +108,16 @@ func (d *discovery) scan() {
 				d.written = append(d.written, u)
 				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil || u.unread // a patch may name another path
 			}
+		}
+	}
+}
+
+// clarify defines a unit again that may refer to several objects, now that it is known which units read their files.
+func (d *discovery) clarify(u *Unit) {
+	for _, m := range u.refers {
+		if len(m.contents) > 1 {
+			d.redefine(u, nil)
+			return
 		}
 	}
 }
@@ -237,6 +247,9 @@ func (d *discovery) run() {
 	for len(d.queue) > 0 {
 		batch := slices.DeleteFunc(d.queue, func(u *Unit) bool { return !d.mayDefine(u) })
 		d.queue = nil
+		for _, u := range batch {
+			d.resolve(u)
+		}
 		d.renderAll(batch)
 		for _, u := range batch {
 			objects, err := d.render(u)

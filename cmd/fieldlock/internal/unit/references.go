@@ -1,8 +1,9 @@
 package unit
 
 import (
-	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
@@ -12,87 +13,134 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A definition refers to objects by kind, namespace and name: to its source, and to ConfigMaps and Secrets with variables or values. The tree may
-// have several such objects, and nothing in it tells which one is applied:
+// A definition refers to objects by kind, namespace and name: to its source, and to ConfigMaps and Secrets with variables or values. Candidates
+// are the objects of that name in files, and those that kustomizations generate. A candidate is applied by the units that read its file; a file
+// that no unit reads is applied with its directory. For example:
 //
-//  1. The object in the nearest file counts. For clusters/a/apps.yaml, clusters/a/vars.yaml is nearer than infra/vars.yaml.
-//  2. If OLD chose another file than NEW, the definition is compared with that file as well. A change may add a nearer file that nobody applies.
-//  3. If any other such object changes, in a file or in what a unit prints, the definition is compared with that one as well. The nearer file
-//     may be older than the change. An object that is surely for another cluster does not count, and where several units may have use for it,
-//     the definition is not covered.
+//	clusters/a/apps.yaml  a Kustomization apps, which reads apps/ and asks for the ConfigMap vars
+//	clusters/a/vars.yaml  vars of the same directory: it is meant
+//	clusters/b/apps.yaml  another Kustomization apps, so clusters/b is another cluster
+//	clusters/b/vars.yaml  vars of that cluster: not meant
+//	old/vars.yaml         vars that may be of this cluster: a change of it makes apps not covered
+//
+// The candidates of other clusters do not count. If the rest differ, those count that the same root applies as the definition. If these differ,
+// too, nothing decides: the first one counts, and the unit is not covered if it changes.
+//
+// Before anything is rendered, an object counts as it is written, and the record of the unit has the records of the units that may print it
+// (side.record). Where these differ, and before the unit is rendered, the object counts as they print it (side.resolve).
 
 // references are the objects that a definition refers to.
-type references struct {
-	chosen choice                      // the files that count
-	rivals map[flux.Reference][]string // all files with such objects
+type references map[flux.Reference]*meaning
+
+// meaning is what a reference means.
+type meaning struct {
+	object map[string]any // as it is written; nil if there is none, or if kustomize generates it
+	files  []string       // that hold the object or generate it, all with the same content
+	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
+	contents map[string]string
+	apart    map[string]bool
 }
 
-// choice has, for each reference, the file whose object counts.
-type choice map[flux.Reference]string
+// content identifies the content of the object, "" for none.
+func (m *meaning) content() string {
+	if len(m.files) == 0 {
+		return ""
+	}
+	return m.contents[m.files[0]]
+}
 
 // definer reads the definition of a unit.
 type definer struct {
 	*side
-	references
-	file    string  // with the definition
-	prefers choice  // files that count, even if others are nearer
-	printed *Object // counts instead of those in files, unless nil
+	unit    *Unit // what is known before: its name, its file, the unit that prints its definition, and what it keeps
+	refers  references
+	printed map[flux.Reference]map[string]any // objects as units print them
+	unclear string                            // why nothing tells what a reference means
 }
 
 // define returns the unit that an object defines, which a unit has printed, or a file holds; nil for none.
 func (s *side) define(o Object, parent *Unit) *Unit {
-	return (&definer{side: s}).define(o, parent)
+	return (&definer{side: s, unit: &Unit{parent: parent}}).define(o)
 }
 
-func (d *definer) define(o Object, parent *Unit) *Unit {
+func (d *definer) define(o Object) *Unit {
 	k := d.kindOf(o.Object)
 	if k == nil {
 		return nil
 	}
-	d.file, d.references = o.File, references{choice{}, map[flux.Reference][]string{}}
+	d.unit.Kind, d.unit.Name, d.unit.File, d.refers = k.name, nameOf(o.Object), o.File, references{}
 	u := k.from(d, o)
 	if u == nil {
 		return nil
 	}
-	if u.missing != nil {
-		u.generated = d.generates()
-	}
-	if u.parent, u.references = parent, d.references; u.File == "" && parent != nil {
-		u.File = parent.File
+	if u.parent, u.keeps, u.refers, u.unclear = d.unit.parent, d.unit.keeps, d.refers, d.unclear; u.File == "" && u.parent != nil {
+		u.File = u.parent.File
 	}
 	d.close(u)
 	return u
 }
 
-// again defines a unit with another choice, and with a printed object in place of those in files unless it is nil. It returns the unit itself
-// if this makes no difference.
-func (s *side) again(u *Unit, prefers choice, printed *Object) *Unit {
-	if printed == nil && maps.Equal(u.chosen, prefers) {
-		return u // as for units that no object defines
+// lookup returns the object that a reference means.
+func (d *definer) lookup(r flux.Reference) (object map[string]any, ok bool) {
+	m := d.refers[r]
+	if m == nil {
+		m = d.meaning(r)
+		d.refers[r] = m
 	}
-	d := &definer{side: s, prefers: prefers, printed: printed}
-	again := d.define(Object{Document: &yamldoc.Document{Object: decode[definedSpec](u.spec).Object}, File: u.File}, u.parent)
-	if again == nil {
-		unread := *u
-		unread.missing = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}
-		again, unread.references = &unread, d.references
-		s.close(again)
+	if object, ok = d.printed[r]; ok {
+		return object, true
 	}
-	if printed != nil {
-		return again
-	}
-	for _, r := range inOrder(again.chosen) {
-		if file := again.chosen[r]; file != u.chosen[r] {
-			again.Name += " with " + file
-			return again
+	return m.object, m.object != nil
+}
+
+// meaning finds what a reference means.
+func (d *definer) meaning(r flux.Reference) *meaning {
+	m := &meaning{contents: map[string]string{}, apart: map[string]bool{}}
+	objects := map[string]map[string]any{} // of those in one file the last, as kubectl applies them
+	for _, w := range d.objects(r.Kind, r.Name) {
+		if means(r, w.object) {
+			objects[w.file], m.contents[w.file] = w.object, d.contentOf(w.object)
 		}
 	}
-	return u
+	maps.Copy(m.contents, d.generated(r))
+	m.files = slices.Sorted(maps.Keys(m.contents))
+	if len(m.files) > 1 {
+		m.files = slices.DeleteFunc(m.files, func(file string) bool {
+			m.apart[file] = d.isElsewhere(d.unit, file)
+			return m.apart[file]
+		})
+	}
+	if file := d.unit.keeps[r]; m.contents[file] != "" {
+		m.files = []string{file}
+	}
+	if m.differ() {
+		own := slices.DeleteFunc(slices.Clone(m.files), func(file string) bool { return !d.isOwn(d.unit, file) })
+		if len(own) > 0 {
+			m.files = own
+		}
+	}
+	if m.differ() && d.readers != nil {
+		d.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s", r.Kind, r.Name, strings.Join(m.files, " or "))
+	}
+	if len(m.files) > 0 {
+		m.object = objects[m.files[0]]
+	}
+	return m
+}
+
+// differ reports whether the files have different contents.
+func (m *meaning) differ() bool {
+	return slices.ContainsFunc(m.files, func(file string) bool { return m.contents[file] != m.content() })
+}
+
+// means reports whether a reference may mean an object. A namespace that one of both does not give is any.
+func means(r flux.Reference, object map[string]any) bool {
+	namespace, _ := yamldoc.At(object, "metadata", "namespace").(string)
+	return object["kind"] == r.Kind && yamldoc.At(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
 }
 
 // inOrder returns references sorted.
@@ -102,59 +150,210 @@ func inOrder[V any](of map[flux.Reference]V) []flux.Reference {
 	})
 }
 
-// lookup returns the object that a reference means: of those in one file the last, as kubectl applies them.
-func (d *definer) lookup(r flux.Reference) (object map[string]any, ok bool) {
-	d.rivals[r] = slices.Clip(d.rivals[r])
-	if o := d.printed; o != nil && means(r, o.Object) {
-		return o.Object, true
-	}
-	best := -1
-	for _, w := range d.objects(r.Kind, r.Name) {
-		if !means(r, w.object) {
-			continue
-		}
-		d.rivals[r] = append(d.rivals[r], w.file)
-		near := common(d.file, w.file)
-		if w.file == d.prefers[r] {
-			near = len(d.file) + 1
-		}
-		if near > best || w.file == d.chosen[r] {
-			best, object, ok = near, w.object, true
-			d.chosen[r] = w.file
-		}
-	}
-	return object, ok
+// isElsewhere reports whether a file with an object is for another cluster than a unit: all that apply the file are.
+func (s *side) isElsewhere(u *Unit, file string) bool {
+	return !slices.ContainsFunc(s.appliers(u), func(by *Unit) bool {
+		readers := s.readers[file]
+		return len(readers) == 0 && !s.isOtherCluster(by, file) ||
+			slices.ContainsFunc(readers, func(p *Unit) bool { return !p.clashes(by) && !s.isOtherCluster(by, p.root().File) })
+	})
 }
 
-// generates describes what kustomizations generate of the objects that were looked up.
-func (d *definer) generates() []string {
-	var all []string
-	for _, r := range inOrder(d.rivals) {
-		if r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
-			continue
-		}
-		for _, file := range d.tree.Paths() {
-			if !isKustomization(file) {
-				continue
+// isOtherCluster reports whether a directory around a file is that of another cluster than the one of a unit: the largest one that does not hold
+// the root of the unit defines another unit of its name, or of the name of one that it comes from.
+func (s *side) isOtherCluster(u *Unit, file string) bool {
+	root, dir := u.root().File, file
+	for !below(root, path.Dir(dir)) {
+		dir = path.Dir(dir)
+	}
+	return dir != file && slices.ContainsFunc(s.defined, func(other *Unit) bool { return below(other.File, dir) && other.clashes(u) })
+}
+
+// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
+func (u *Unit) clashes(other *Unit) bool {
+	for x := u; x != nil; x = x.parent {
+		for y := other; y != nil; y = y.parent {
+			if x.String() == y.String() && x.File != y.File {
+				return true
 			}
-			if data, err := d.tree.ReadFile(file); err == nil && mentions(data, "Generator", r.Name) {
-				for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
-					all = append(all, g.Text)
-					for _, name := range g.Files {
-						name = path.Join(path.Dir(file), name)
-						all = append(all, name, state(d.tree, name))
-					}
+		}
+	}
+	return false
+}
+
+// isOwn reports whether the root that applies a unit applies a file, too. Roots in one directory count as one.
+func (s *side) isOwn(u *Unit, file string) bool {
+	own, others := map[string]bool{}, map[string]bool{}
+	s.addOrigins(u, own)
+	for _, p := range s.readers[file] {
+		s.addOrigins(p, others)
+	}
+	if len(s.readers[file]) == 0 {
+		others[path.Dir(file)] = true
+	}
+	for dir := range others {
+		if own[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+// addOrigins adds the directories that a unit comes from: that of its definition, and those of the units that read or print it.
+func (s *side) addOrigins(u *Unit, dirs map[string]bool) {
+	dir := path.Dir(u.File)
+	if dirs[dir] && u.parent == nil {
+		return
+	}
+	dirs[dir] = true
+	if u.parent != nil {
+		s.addOrigins(u.parent, dirs)
+		return
+	}
+	for _, by := range s.readers[u.File] {
+		s.addOrigins(by, dirs)
+	}
+}
+
+// appliers returns the units that apply a unit whose definition is known as it is written: those that read its file. Any other unit stands for
+// itself.
+func (s *side) appliers(u *Unit) []*Unit {
+	if by := s.readers[u.File]; u.parent == nil && len(by) > 0 {
+		return by
+	}
+	return []*Unit{u}
+}
+
+// root returns the unit that a unit comes from in the end.
+func (u *Unit) root() *Unit {
+	for u.parent != nil {
+		u = u.parent
+	}
+	return u
+}
+
+// record identifies all that a unit may read: its definition, its files, and the units that may print the objects that it refers to. It is
+// known before anything is rendered, and a unit with the same record on both sides is unchanged.
+func (s *side) record(u *Unit) string {
+	h := sha256.New()
+	fmt.Fprint(h, u.digest(s.tree))
+	for _, r := range inOrder(u.refers) {
+		for _, p := range s.printers(u, u.refers[r]) {
+			fmt.Fprintf(h, "\x00%s", p.digest(s.tree))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// printers returns the units that may print the object which a reference of a unit means: those of the same root if there are any.
+func (s *side) printers(u *Unit, m *meaning) []*Unit {
+	var own, others []*Unit
+	for _, file := range m.files {
+		for _, p := range s.readers[file] {
+			switch {
+			case s.byKey[p.key()] != p || slices.Contains(own, p) || slices.Contains(others, p):
+			case path.Dir(p.root().File) == path.Dir(u.root().File):
+				own = append(own, p)
+			case !p.clashes(u):
+				others = append(others, p)
+			}
+		}
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return others
+}
+
+// resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them. Several units that print
+// one object differently make it unclear what is meant.
+func (s *side) resolve(u *Unit) {
+	printed := map[flux.Reference]map[string]any{}
+	unclear := ""
+	for _, r := range inOrder(u.refers) {
+		m := u.refers[r]
+		contents := map[string]string{} // with the unit that prints it
+		for _, p := range s.printers(u, m) {
+			objects, _ := s.render(p) // one that cannot be rendered counts as it is written
+			for _, o := range objects {
+				if !isReferred(o.Object) || !means(r, o.Object) {
+					continue
 				}
+				if printed[r] == nil {
+					printed[r] = o.Object
+				}
+				contents[s.contentOf(o.Object)] = p.String()
+			}
+		}
+		if contents[m.content()] != "" && len(contents) == 1 {
+			delete(printed, r)
+		}
+		if len(contents) > 1 {
+			by := slices.Sorted(maps.Values(contents))
+			unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s", r.Kind, r.Name, strings.Join(by, ", "))
+		}
+	}
+	if len(printed) == 0 {
+		return
+	}
+	if s.redefine(u, printed); unclear != "" {
+		u.unclear = unclear
+	}
+}
+
+// redefine defines a unit with other objects that it refers to: those of the files that it keeps, and those that are printed.
+func (s *side) redefine(u *Unit, printed map[flux.Reference]map[string]any) {
+	d := &definer{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, printed: printed}
+	again := d.define(Object{Document: &yamldoc.Document{Object: decode[definedSpec](u.spec).Object}, File: u.File})
+	if again == nil {
+		u.Err = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}
+		return
+	}
+	again.document = u.document
+	*u = *again
+}
+
+// wasDefined returns the unit of OLD whose definition is that of a unit, perhaps in another file.
+func (c *comparison) wasDefined(n, old *Unit) *Unit {
+	if old == nil {
+		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
+		if i >= 0 {
+			return c.olds.units[i]
+		}
+	}
+	return old
+}
+
+// keepMeaning makes a unit refer to the objects of the files that OLD means, as long as NEW has these: a change may add others of their names.
+func (c *comparison) keepMeaning(n, old *Unit) {
+	keeps := map[flux.Reference]string{}
+	for r, was := range old.refers {
+		if now := n.refers[r]; now != nil && len(was.files) > 0 && !slices.Contains(now.files, was.files[0]) && now.contents[was.files[0]] != "" {
+			keeps[r] = was.files[0]
+		}
+	}
+	if len(keeps) > 0 {
+		n.keeps = keeps
+		c.news.redefine(n, nil)
+	}
+}
+
+// unsure returns a file with an object that a unit may refer to as well and that changes, "" for none.
+func (n *Unit) unsure(old *Unit) string {
+	for _, r := range inOrder(n.refers) {
+		now, was := n.refers[r], old.refers[r]
+		if was == nil {
+			continue
+		}
+		for _, file := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(now.contents)), maps.Keys(was.contents))) {
+			content, before := now.contents[file], was.contents[file]
+			counts := content != "" && !now.apart[file] || before != "" && !was.apart[file]
+			if counts && content != before && (content != "" && content != now.content() || before != "" && before != was.content()) {
+				return file
 			}
 		}
 	}
-	return all
-}
-
-// means reports whether a reference may mean an object. A namespace that one of both does not give is any.
-func means(r flux.Reference, object map[string]any) bool {
-	namespace, _ := yamldoc.At(object, "metadata", "namespace").(string)
-	return object["kind"] == r.Kind && yamldoc.At(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
+	return ""
 }
 
 // fileObject is an object of a file.
@@ -198,204 +397,47 @@ func isReferred(object map[string]any) bool {
 	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
 }
 
-// common returns how many leading directories two paths have in common.
-func common(a, b string) int {
-	n := 0
-	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
-		if a[i] == '/' {
-			n++
-		}
+// generated identifies, for each kustomization that generates an object, what it is generated from.
+func (d *definer) generated(r flux.Reference) map[string]string {
+	all := map[string]string{}
+	if r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+		return nil
 	}
-	return n
-}
-
-// pairAgain adds a comparison for a unit that was defined again, and for the unit of OLD.
-func (c *comparison) pairAgain(again, old *Unit) {
-	before := *old
-	before.Name, before.File = again.Name, again.File // the objects of both pair
-	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
-}
-
-// pairReferred adds the comparisons of rules 2 and 3 for objects in files. In OLD, the definition may be in another file.
-func (c *comparison) pairReferred(n, old *Unit) {
-	if old == nil {
-		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
-		if i < 0 {
-			return
-		}
-		old = c.olds.units[i]
-	}
-	if again := c.news.again(n, old.chosen, nil); again != n && again.digest(c.news.tree) != old.digest(c.olds.tree) {
-		c.pairAgain(again, old)
-	}
-	for _, r := range inOrder(n.chosen) {
-		for _, file := range sorted(slices.Concat(n.rivals[r], old.rivals[r])) {
-			names := r.Kind == "HelmChart" // a directory, which may change although the object does not
-			if file == n.chosen[r] || file == old.chosen[r] || !names && state(c.news.tree, file) == state(c.olds.tree, file) {
-				continue
-			}
-			again, before := c.news.again(n, choice{r: file}, nil), c.olds.again(old, choice{r: file}, nil)
-			if alike := again.digest(c.news.tree) == before.digest(c.olds.tree); alike || !names && again.refersAlike(before) {
-				continue
-			}
-			in := c.olds
-			if before == old {
-				in = c.news
-			}
-			switch elsewhere, used := in.isElsewhere(n, r, file); {
-			case elsewhere:
-			case used:
-				reason := "it may refer to what changed in " + in.tree.Name(file) + "; of several such objects, the nearest one counts: " + n.chosen[r]
-				c.uncovered(again.Name, again.Kind, in.tree.Name(file), reason)
-			default:
-				c.pairAgain(again, before)
-			}
-		}
-	}
-}
-
-// refersAlike reports whether two definitions give the same unit after their references are resolved.
-func (u *Unit) refersAlike(other *Unit) bool {
-	return bytes.Equal(u.spec, other.spec) && u.tree == other.tree && fmt.Sprint(u.missing) == fmt.Sprint(other.missing)
-}
-
-// isElsewhere reports whether a file with an object that a unit may refer to is surely for another cluster: for a unit of the same name, or
-// applied by units that the cluster of u has from other files. used reports whether another unit refers to it.
-func (s *side) isElsewhere(u *Unit, to flux.Reference, file string) (elsewhere, used bool) {
-	readers, others := 0, 0
-	for _, r := range s.units {
-		if r.chosen[to] == file && r.File != u.File {
-			if used = true; r.String() == u.String() {
-				return true, true
-			}
-		}
-		if r.tree == nil && !r.peeks && slices.Contains(r.Reads, file) {
-			if readers++; r.clashes(u) {
-				others++
-			}
-		}
-	}
-	return readers > 0 && readers == others, used
-}
-
-// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
-func (u *Unit) clashes(other *Unit) bool {
-	for x := u; x != nil; x = x.parent {
-		for y := other; y != nil; y = y.parent {
-			if x.String() == y.String() && x.File != y.File {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// printing is an object that a unit prints, and what it printed in OLD; old is nil for one that it did not print.
-type printing struct {
-	by       unitPair
-	new, old *Object
-}
-
-// pairPrinted adds the comparisons of rule 3 for objects that a changed unit generates or patches, or in which it sets variables: no file has
-// such an object as it is applied.
-func (c *comparison) pairPrinted() {
-	printings := map[identity][]printing{}
-	for _, p := range c.pairs {
-		if p.new == nil || p.forced || !p.changed {
+	for _, file := range d.tree.Paths() {
+		if !isKustomization(file) {
 			continue
 		}
-		news, err := c.news.render(p.new)
-		var olds []Object
-		if p.old != nil && err == nil {
-			olds, err = c.olds.render(p.old)
-		}
-		if err != nil {
+		data, err := d.tree.ReadFile(file)
+		if err != nil || !mentions(data, "Generator", r.Name) {
 			continue
 		}
-		before := byName(olds)
-		for i := range news {
-			o := printing{by: p, new: &news[i]}
-			if !isReferred(o.new.Object) {
-				continue
-			}
-			if list := before[namedAs(o.new.Document)]; list != nil {
-				o.old = list[0]
-			}
-			if o.old == nil || !sameContent(o.new.Object, o.old.Object) {
-				id, _ := identityOf(o.new.Document)
-				printings[id] = append(printings[id], o)
+		for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
+			all[file] += "\x00" + g.Text
+			for _, name := range g.Files {
+				name = path.Join(path.Dir(file), name)
+				all[file] += "\x00" + name + "\x00" + state(d.tree, name)
 			}
 		}
 	}
-	for _, p := range slices.Clip(c.pairs) {
-		if p.new == nil || p.old == nil || p.forced {
-			continue
-		}
-		for _, r := range inOrder(p.new.rivals) {
-			list := slices.DeleteFunc(slices.Clone(printings[identity{r.Kind, r.Name}]), func(o printing) bool {
-				return !means(r, o.new.Object) || o.by.new.clashes(p.new) || c.isAsWritten(o, p, r)
-			})
-			for _, o := range list {
-				c.pairWithPrinted(p, r, o, len(list) == 1)
-			}
-		}
-	}
+	return all
 }
 
-// isAsWritten reports whether an object that is printed is equal to the one in the file that a unit refers to, on both sides.
-func (c *comparison) isAsWritten(o printing, p unitPair, r flux.Reference) bool {
-	has := func(s *side, u *Unit, printed *Object) bool {
-		return printed == nil || slices.ContainsFunc(s.objects(r.Kind, r.Name), func(w fileObject) bool {
-			return w.file == u.chosen[r] && sameContent(w.object, printed.Object)
-		})
+// contentOf identifies what decides of an object that definitions refer to, and the files that a HelmChart names.
+func (s *side) contentOf(object map[string]any) string {
+	spec, isSource := object["spec"].(map[string]any)
+	if !isSource {
+		data := maps.Clone(object)
+		delete(data, "metadata")
+		delete(data, "sops")
+		return digestOf(data)
 	}
-	return has(c.news, p.new, o.new) && has(c.olds, p.old, o.old)
-}
-
-// pairWithPrinted adds a comparison for a unit that refers to an object which another unit prints. The unit is not covered if it is unclear which
-// object is applied: another file has it too, or several units print it.
-func (c *comparison) pairWithPrinted(p unitPair, r flux.Reference, o printing, only bool) {
-	file, was := p.new.chosen[r], p.old.chosen[r]
-	reads := func(u *Unit, file string) bool { return file == "" || slices.Contains(u.Reads, file) }
-	if o.old == nil || !only || !reads(o.by.new, file) && !reads(o.by.old, was) || c.othersPrint(p.new, o, file) {
-		if _, err := c.news.render(p.new); p.changed && err != nil {
-			return // that is reported already
-		}
-		reason := "it may refer to what changed in what " + o.by.new.String() + " prints"
-		if file != "" {
-			reason += "; check takes what is in " + file
-		}
-		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), reason)
-		return
-	}
-	again := c.news.again(p.new, p.new.chosen, o.new)
-	again.Name += " with what " + o.by.new.String() + " prints"
-	c.pairAgain(again, c.olds.again(p.old, p.old.chosen, o.old))
-}
-
-// othersPrint reports whether units that do not change may print an object, too, as overlays of other clusters do.
-func (c *comparison) othersPrint(u *Unit, o printing, file string) bool {
-	name, _ := yamldoc.At(o.new.Object, "metadata", "name").(string)
-	return slices.ContainsFunc(c.news.units, func(r *Unit) bool {
-		return r != o.by.new && r.tree == nil && !r.peeks && !r.clashes(u) && slices.ContainsFunc(r.Reads, func(in string) bool {
-			if in == file {
-				return true
+	content := digestOf(deciding(spec))
+	if dir, _ := spec["chart"].(string); object["kind"] == "HelmChart" && strings.Contains(dir, "/") {
+		for _, name := range s.tree.Paths() {
+			if below(name, path.Clean(dir)) {
+				content += state(s.tree, name)
 			}
-			if !isKustomization(in) {
-				return false
-			}
-			data, err := c.news.tree.ReadFile(in)
-			return err == nil && mentions(data, "Generator", name)
-		})
-	})
-}
-
-// sameContent reports whether two objects are equal but for their metadata.
-func sameContent(a, b map[string]any) bool {
-	a, b = maps.Clone(a), maps.Clone(b)
-	for _, key := range []string{"metadata", "sops"} {
-		delete(a, key)
-		delete(b, key)
+		}
 	}
-	return jsonvalue.Equal(a, b)
+	return content
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -148,6 +147,9 @@ func Load(in *Side, o Options) (*Set, error) {
 			units, alone = own, true
 		}
 	}
+	for _, u := range units {
+		s.resolve(u)
+	}
 	s.renderAll(units)
 	set := &Set{side: s}
 	for _, u := range units {
@@ -165,7 +167,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit, string) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit) bool { return false })...)
 	}
 	for _, f := range excluded {
 		if !alone && !s.isInput(f.Path) {
@@ -211,13 +213,19 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
-	olds, names := map[string]bool{}, map[string]bool{}
-	identify := func(s *side, u *Unit, reason string) string { return u.String() + s.record(u) + reason }
-	for _, u := range slices.Concat(c.olds.units, c.olds.elsewhere) {
+	olds, names := map[string][]*Unit{}, map[string]bool{}
+	for _, u := range c.olds.elsewhere {
+		if c.oldSide.names(u.File) {
+			olds[u.String()] = append(olds[u.String()], u)
+		}
 		names[u.String()] = true
 	}
-	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(c.olds, u, reason)] = true; return false })
-	news := c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(c.news, u, reason)] })
+	for _, u := range c.olds.units {
+		names[u.String()] = true
+	}
+	news := c.news.missing(c.newSide, func(u *Unit) bool {
+		return !slices.ContainsFunc(olds[u.String()], func(old *Unit) bool { return !c.differ(u, old) })
+	})
 	for i := range news {
 		news[i].isNew = !names[news[i].Kind+" "+news[i].Unit]
 	}
@@ -225,12 +233,12 @@ func (c *comparison) addElsewhere() {
 }
 
 // missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
-func (s *side) missing(in *Side, changed func(u *Unit, reason string) bool) []NotCovered {
+func (s *side) missing(in *Side, changed func(u *Unit) bool) []NotCovered {
 	var list []NotCovered
 	for _, u := range s.elsewhere {
 		if in.names(u.File) {
-			n := s.notCovered(u, u.Err, false)
-			n.Line, n.Changed = u.document.Position().Line, changed(u, n.Reason)
+			n := s.notCovered(u, u.Err, changed(u))
+			n.Line = u.document.Position().Line
 			list = append(list, n)
 		}
 	}
@@ -252,16 +260,6 @@ func (c *comparison) identifyChanges() {
 			n.Change = hex.EncodeToString(sum[:8])
 		}
 	}
-}
-
-// record identifies all that a unit may read: its definition, the objects that it refers to, and its files.
-func (s *side) record(u *Unit) string {
-	h := sha256.New()
-	h.Write(u.definition())
-	for _, name := range u.Reads {
-		fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // textOf describes what a side has of a file or unit, and of all files that the unit reads.

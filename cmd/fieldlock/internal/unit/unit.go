@@ -14,12 +14,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"testing/fstest"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -55,13 +57,14 @@ type Unit struct {
 	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the definition.
 	document *yamldoc.Document
 	parent   *Unit
-	tree     Tree  // with its files; nil for the tree of its definition
-	missing  error // why the unit is not in the tree, where its definition tells
-	// generated describes what kustomizations generate of the objects that the definition of such a unit refers to.
-	generated []string
-	peeks     bool             // other units and the files keep what it reads
-	unread    bool             // its definition has a field of the wrong type
-	lacking   rendered.Lacking // what its files show that it is rendered without
+	tree     Tree                      // with its files; nil for the tree of its definition
+	missing  error                     // why the unit is not in the tree, where its definition tells
+	refers   references                // of its definition
+	keeps    map[flux.Reference]string // the files that some of them mean in OLD
+	unclear  string                    // why nothing tells what one of them means
+	peeks    bool                      // other units and the files keep what it reads
+	unread   bool                      // its definition has a field of the wrong type
+	lacking  rendered.Lacking          // what its files show that it is rendered without
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 
@@ -69,8 +72,6 @@ type Unit struct {
 	spec   []byte // of the job
 	random bool   // two renderings may differ
 	owns   func(name string) bool
-
-	references // of its definition
 
 	digestIn Tree // that digested is of
 	digested string
@@ -259,7 +260,7 @@ func (u *Unit) computeDigest(t Tree) string {
 	t = u.in(t)
 	h := sha256.New()
 	spec := u.definition()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(spec), spec)
+	fmt.Fprintf(h, "%s\x00%d\x00%s", u.kind.name, len(spec), spec)
 	for _, name := range u.Reads {
 		if u.lists != nil && u.lists(name) {
 			fmt.Fprintf(h, "\x00%s", name)
@@ -267,8 +268,11 @@ func (u *Unit) computeDigest(t Tree) string {
 		}
 		fmt.Fprintf(h, "\x00%s\x00%s", name, state(t, name))
 	}
-	if u.Err != nil {
-		fmt.Fprintf(h, "\x00%s", u.Err)
+	if u.Err == nil {
+		fmt.Fprintf(h, "\x00%s", u.dir)
+	} else {
+		_, _, reason := u.place(u.Err)
+		fmt.Fprintf(h, "\x00%s", reason)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -278,7 +282,11 @@ func (u *Unit) definition() []byte {
 	if u.missing == nil || u.kind.group == "" {
 		return u.spec
 	}
-	return append(decode[definedSpec](u.spec).deciding(), strings.Join(u.generated, "\x00")...)
+	var contents []string
+	for _, m := range u.refers {
+		contents = slices.AppendSeq(contents, maps.Values(m.contents))
+	}
+	return append(decode[definedSpec](u.spec).deciding(), strings.Join(sorted(contents), "\x00")...)
 }
 
 // isMissing reports whether err says that a tree lacks something, and is not a mistake.
