@@ -111,15 +111,16 @@ type side struct {
 	byKey map[string]*Unit
 	// input are the files that some unit surely reads, and those that belong to a unit although this one does not read them: they are
 	// not objects as they are written.
-	input     map[string]bool
-	doubts    map[string][]*Unit // the units that read a file with rules, if they can be rendered
-	elsewhere []*Unit            // whose files are not in the tree
-	excluded  []*Unit
-	leftOut   []*Unit                 // those beyond maxUnits
-	defined   []*Unit                 // those that are files or that files define, as they are written
-	readers   map[string][]*Unit      // the units that read a file, also those that are not deployed as they are written
-	found     map[string][]fileObject // what objects has found
-	edits     *edits                  // what the change touches; nil if there is only one side
+	input      map[string]bool
+	doubts     map[string][]*Unit // the units that read a file with rules, if they can be rendered
+	elsewhere  []*Unit            // whose files are not in the tree
+	excluded   []*Unit
+	leftOut    []*Unit                 // those beyond maxUnits
+	defined    []*Unit                 // those that are files or that files define, as they are written
+	readers    map[string][]*Unit      // the units that read a file, also those that are not deployed as they are written
+	found      map[string][]fileObject // what objects has found
+	generators map[string][]byte       // the kustomization files that generate objects
+	edits      *edits                  // what the change touches; nil if there is only one side
 }
 
 // find finds the units of a tree.

@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -307,10 +308,17 @@ func (d *discovery) holdsAny(name string) bool {
 	return d.holds[name]
 }
 
-// circles returns the units that files define which only units read that are not live, those that read most files first.
+// circles returns the units that files define which only units read that are not live: first those that read their own file, such as the
+// Kustomization of a whole cluster, and of these those that read most files.
 func (d *discovery) circles() []*Unit {
 	list := slices.DeleteFunc(slices.Clone(d.written), func(u *Unit) bool { return d.byKey[u.key()] != nil })
-	slices.SortStableFunc(list, func(a, b *Unit) int { return len(b.Reads) - len(a.Reads) })
+	rank := func(u *Unit) int {
+		if slices.Contains(u.Reads, u.File) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b *Unit) int { return cmp.Or(rank(a)-rank(b), len(b.Reads)-len(a.Reads)) })
 	return list
 }
 

@@ -245,24 +245,26 @@ func (s *side) record(u *Unit) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// printers returns the units that may print the object which a reference of a unit means: those of the same root if there are any.
+// printers returns the units that may print the object which a reference of a unit means: of several those of its cluster, and of these
+// those of its root if there are any.
 func (s *side) printers(u *Unit, m *meaning) []*Unit {
-	var own, others []*Unit
+	var all []*Unit
 	for _, file := range m.files {
 		for _, p := range s.readers[file] {
-			switch {
-			case s.byKey[p.key()] != p || slices.Contains(own, p) || slices.Contains(others, p):
-			case path.Dir(p.root().File) == path.Dir(u.root().File):
-				own = append(own, p)
-			case !p.clashes(u):
-				others = append(others, p)
+			if s.byKey[p.key()] == p && !slices.Contains(all, p) {
+				all = append(all, p)
 			}
 		}
 	}
+	if len(all) < 2 {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(p *Unit) bool { return p.clashes(u) || s.isOtherCluster(u, p.root().File) })
+	own := slices.DeleteFunc(slices.Clone(all), func(p *Unit) bool { return path.Dir(p.root().File) != path.Dir(u.root().File) })
 	if len(own) > 0 {
 		return own
 	}
-	return others
+	return all
 }
 
 // resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them. Several units that print
@@ -398,24 +400,30 @@ func isReferred(object map[string]any) bool {
 }
 
 // generated identifies, for each kustomization that generates an object, what it is generated from.
-func (d *definer) generated(r flux.Reference) map[string]string {
-	all := map[string]string{}
+func (s *side) generated(r flux.Reference) map[string]string {
 	if r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
 		return nil
 	}
-	for _, file := range d.tree.Paths() {
-		if !isKustomization(file) {
-			continue
+	if s.generators == nil {
+		s.generators = map[string][]byte{}
+		for _, file := range s.tree.Paths() {
+			if isKustomization(file) {
+				if data, err := s.tree.ReadFile(file); err == nil && mentions(data, "Generator") {
+					s.generators[file] = data
+				}
+			}
 		}
-		data, err := d.tree.ReadFile(file)
-		if err != nil || !mentions(data, "Generator", r.Name) {
+	}
+	all := map[string]string{}
+	for file, data := range s.generators {
+		if !mentions(data, r.Name) {
 			continue
 		}
 		for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
 			all[file] += "\x00" + g.Text
 			for _, name := range g.Files {
 				name = path.Join(path.Dir(file), name)
-				all[file] += "\x00" + name + "\x00" + state(d.tree, name)
+				all[file] += "\x00" + name + "\x00" + state(s.tree, name)
 			}
 		}
 	}
