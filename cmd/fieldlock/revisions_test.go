@@ -205,7 +205,7 @@ func TestNearer(t *testing.T) {
 			if got.status != c.status || !strings.Contains(got.out+got.err, c.warning) || c.warning == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
 			}
-			if c.status == exitRefused && !strings.Contains(got.out, "flux reconcile kustomization shop -n flux-system --with-source") {
+			if c.status == exitRefused && !strings.Contains(got.out, "kustomization shop -n flux-system") {
 				t.Errorf("the command names another unit\n%s", got.out)
 			}
 		})

@@ -115,17 +115,19 @@ type side struct {
 	doubts     map[string][]*Unit // the units that read a file with rules, if they can be rendered
 	elsewhere  []*Unit            // whose files are not in the tree
 	excluded   []*Unit
-	leftOut    []*Unit                 // those beyond maxUnits
-	defined    []*Unit                 // those that are files or that files define, as they are written
-	readers    map[string][]*Unit      // the units that read a file, also those that are not deployed as they are written
-	found      map[string][]fileObject // what objects has found
-	generators map[string][]byte       // the kustomization files that generate objects
-	edits      *edits                  // what the change touches; nil if there is only one side
+	leftOut    []*Unit                      // those beyond maxUnits
+	defined    []*Unit                      // those that are files or that files define, as they are written
+	readers    map[string][]*Unit           // the units that read a file, also those that are not deployed as they are written
+	found      map[string][]fileObject      // what objects has found
+	generators map[string][]byte            // the kustomization files that generate objects
+	generates  map[string]map[string]string // what generated has found
+	edits      *edits                       // what the change touches; nil if there is only one side
 }
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{}, found: map[string][]fileObject{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{}, found: map[string][]fileObject{},
+		generates: map[string]map[string]string{}}
 	if e.Plain {
 		return s, nil
 	}

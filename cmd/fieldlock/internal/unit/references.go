@@ -401,8 +401,9 @@ func isReferred(object map[string]any) bool {
 
 // generated identifies, for each kustomization that generates an object, what it is generated from.
 func (s *side) generated(r flux.Reference) map[string]string {
-	if r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
-		return nil
+	key := r.Kind + "\x00" + r.Name
+	if all, known := s.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+		return all
 	}
 	if s.generators == nil {
 		s.generators = map[string][]byte{}
@@ -427,6 +428,7 @@ func (s *side) generated(r flux.Reference) map[string]string {
 			}
 		}
 	}
+	s.generates[key] = all
 	return all
 }
 
