@@ -1,22 +1,12 @@
 package unit
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
-
-func TestMain(m *testing.M) {
-	if worker.Asked(os.Args) {
-		os.Exit(worker.Main(Renderers()))
-	}
-	os.Exit(m.Run())
-}
 
 // TestReferences: which files a reference of a Kustomization means, and which unit or directory decides that.
 func TestReferences(t *testing.T) {
@@ -80,26 +70,11 @@ func TestReferences(t *testing.T) {
 }
 
 // sideOf finds the units of a tree of files.
-func sideOf(t *testing.T, files map[string]string) *side {
+func sideOf(t *testing.T, in files) *side {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		name = filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tree, err := Dir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { tree.Close() })
 	e := newEngine(Options{})
 	t.Cleanup(e.close)
-	s, err := e.find(tree)
+	s, err := e.find(in.tree(t))
 	if err != nil {
 		t.Fatal(err)
 	}
