@@ -75,6 +75,5 @@ func ExampleCRD() {
 		fmt.Println(f.Position.Line, f.Severity, f.Rule, f.Path)
 	}
 	// Output:
-	// 16 warning cel-optional-parent spec
 	// 19 warning cel-unset-then-set spec.class
 }
