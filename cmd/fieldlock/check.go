@@ -17,6 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -147,8 +148,8 @@ Exit status: 0 if no change is refused, 1 if some change is refused (with --stri
 		methods = append(methods, string(m))
 	}
 	completeWith(cmd, "applier", methods...)
-	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
-	completeWith(cmd, "refuse-deletions", compare.Costs()...)
+	cmd.Flags().Var(&choices[result.Cost]{&c.options.RefuseDeletions, result.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
+	completeWith(cmd, "refuse-deletions", result.Costs()...)
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }

@@ -198,8 +198,12 @@ func asPlugin(root *cobra.Command) {
 }
 
 // completeWith lets the shell complete a flag with one of the values, instead of the names of files.
-func completeWith(command *cobra.Command, flag string, values ...string) {
-	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+func completeWith[T ~string](command *cobra.Command, flag string, values ...T) {
+	words := make([]string, len(values))
+	for i, value := range values {
+		words[i] = string(value)
+	}
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the command does not have the flag
 	}

@@ -149,7 +149,7 @@ New keys may come; the ones below stay.
 		{"params", "cmd/fieldlock/internal/report/params", "Report", nil},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n| key | type | |\n|---|---|---|\n", r.title)
-		reportType{t, declarations(t, r.dir), meanings[r.title], meanings["all"]}.write(&b, "", r.typ)
+		reportType{t, declarations(t, r.dir, "immutability/result"), meanings[r.title], meanings["all"]}.write(&b, "", r.typ)
 		if r.example != nil {
 			c := runCommand("", r.example...)
 			fmt.Fprintf(&b, "\n<details><summary><code>fieldlock %s</code></summary>\n\n```json\n%s```\n\n</details>\n", strings.Join(r.example, " "), c.out)
@@ -165,8 +165,20 @@ type reportType struct {
 	own, all map[string]string // what the keys mean, in this report and in all of them
 }
 
-// declarations returns the struct types of a package. What a type's MarshalJSON prints instead is found under the type's name.
-func declarations(t *testing.T, dir string) map[string]*ast.StructType {
+// declarations returns the struct types of a package, and with their package's name those of result, which it may have fields of. What a
+// type's MarshalJSON prints instead is found under the type's name.
+func declarations(t *testing.T, dir, result string) map[string]*ast.StructType {
+	found := structs(t, dir)
+	for name, s := range structs(t, result) {
+		found["result."+name] = s
+		if found[name] == nil {
+			found[name] = s // as the package itself refers to it
+		}
+	}
+	return found
+}
+
+func structs(t *testing.T, dir string) map[string]*ast.StructType {
 	found := map[string]*ast.StructType{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -249,7 +261,7 @@ func jsonType(typ string) string {
 		return "number"
 	case typ == "bool":
 		return "boolean"
-	case typ == "string", typ == "immutability.Severity":
+	case typ == "string", typ == "Cost", typ == "immutability.Severity":
 		return "string"
 	case typ == "any", strings.HasSuffix(typ, "RawMessage"):
 		return "any"

@@ -16,7 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // newRender returns the command.
@@ -258,9 +258,9 @@ func (c *renderCommand) print(d *deployed) error {
 	} else if err := d.write(c.out); err != nil {
 		return err
 	}
-	missing := make([]compare.NotCovered, len(d.NotCovered))
+	missing := make([]result.NotCovered, len(d.NotCovered))
 	for i, n := range d.NotCovered {
-		missing[i] = compare.NotCovered{Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason}
+		missing[i] = result.NotCovered{Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason}
 	}
 	for _, line := range report.NotCovered(missing) {
 		fmt.Fprintf(c.err, "warning: %s\n", line)

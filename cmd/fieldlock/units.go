@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -240,7 +241,7 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 		}
 	}
 	for _, u := range found.Units {
-		in.Units = append(in.Units, compare.Unit(u))
+		in.Units = append(in.Units, result.Unit(u))
 	}
 	addNotCovered(in, found.NotCovered)
 	return nil
@@ -251,7 +252,7 @@ func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	for _, n := range missing {
 		switch {
 		case n.Reason != unit.Excluded:
-			in.NotCovered = append(in.NotCovered, compare.NotCovered{
+			in.NotCovered = append(in.NotCovered, result.NotCovered{
 				Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason, Changed: n.Changed, Change: n.Change,
 			})
 		case n.Changed:
@@ -289,7 +290,7 @@ func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compa
 		in.New = append(in.New, set.Manifests()...)
 		in.Errs = append(in.Errs, set.Errs...)
 		for _, u := range set.Units {
-			in.Units = append(in.Units, compare.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(u.Objects), Changed: true})
+			in.Units = append(in.Units, result.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(u.Objects), Changed: true})
 		}
 		addNotCovered(in, set.NotCovered)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -18,7 +19,7 @@ import (
 // Replacement is what it takes to get a change through that the server or an operator refuses.
 type Replacement struct {
 	// Cost is the worst effect of deleting the object with the default cascade and creating it again.
-	Cost Cost
+	Cost result.Cost
 	// Requested is true if the object asks the tool that deploys it for a replacement (Argo CD, Flux, kapp).
 	Requested bool
 	// Message is the reason for the cost.
@@ -29,27 +30,14 @@ type Replacement struct {
 	How []string
 }
 
-// Cost is what replacing an object costs.
-type Cost string
-
-// The costs, from the least to the worst; CostUnknown is for custom resources.
-const (
-	CostNone     Cost = "none"     // nothing is lost
-	CostRestart  Cost = "restart"  // work starts again
-	CostDowntime Cost = "downtime" // pods, an address or access are missing meanwhile
-	CostUnknown  Cost = "unknown"
-	CostCascade  Cost = "cascade" // other objects are deleted with it
-	CostData     Cost = "data"    // data can be lost
-)
-
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
 	if k.undefined() {
-		return Replacement{Cost: CostUnknown, Message: "the kind is not known"}
+		return Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := Replacement{Cost: Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj), Message: k.source.Why}
+	r := Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj), Message: k.source.Why}
 	if r.Cost == "" {
-		r.Cost = CostUnknown
+		r.Cost = result.CostUnknown
 	}
 	if k.Kind == "Service" && text(newObj, "spec", "clusterIP") != "" {
 		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"

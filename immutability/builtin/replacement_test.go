@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // The ways out of a refusal, in their order: edits that are enough, what comes first, then replacements.
@@ -119,7 +120,7 @@ func TestReplacementCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]builtin.Cost{
+	for name, want := range map[string]result.Cost{
 		"networking.k8s.io/v1 NetworkPolicy": "downtime", "networking.k8s.io/v1 Ingress": "downtime", "batch/v1 CronJob": "restart", "v1 LimitRange": "none",
 		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": "unknown",
 	} {

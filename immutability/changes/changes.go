@@ -27,6 +27,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/foreign"
@@ -74,7 +75,7 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	return c.result(report)
+	return publish(report)
 }
 
 // load adds what is known of kinds without schemas.
@@ -112,24 +113,31 @@ func fileOf(name string, objects any) (manifest.File, error) {
 	return f, nil
 }
 
-// result makes the public form of a report, which is its JSON.
-func (c *config) result(report *compare.Report) (Result, error) {
-	report.Advise(ownAdvice)
-	data, err := json.Marshal(report)
-	if err != nil {
-		return Result{}, err
+// publish makes the public form of a report.
+func publish(report *compare.Report) (Result, error) {
+	r := Result{
+		Allowed: report.Allowed && len(report.Errors) == 0, Complete: report.Complete, Checked: report.Checked, Skipped: report.Skipped,
+		SkippedKinds: report.SkippedKinds, Violations: report.Violations, Unknown: advised(report.Unknown), Notes: advised(report.Notes),
+		Replacements: report.Replacements, Deletions: report.Deletions, UncheckedKinds: report.UncheckedKinds,
+		Warnings: []string{}, MoreViolations: report.MoreViolations,
+		checked: len(report.Errors) == 0,
 	}
-	var r Result
-	if err := json.Unmarshal(data, &r); err != nil {
-		return Result{}, err
+	for _, warning := range report.Warnings {
+		r.Warnings = append(r.Warnings, ownAdvice.Replace(warning))
 	}
 	var errs []error
 	for _, e := range report.Errors {
-		errs = append(errs, errors.New(e.Text))
+		errs = append(errs, errors.New(ownAdvice.Replace(e.Text)))
 	}
-	r.Allowed = r.Allowed && len(errs) == 0
-	r.checked = len(errs) == 0
 	return r, errors.Join(errs...)
+}
+
+// advised returns remarks with this package's advice.
+func advised(remarks []result.Remark) []result.Remark {
+	for i := range remarks {
+		remarks[i].Message = ownAdvice.Replace(remarks[i].Message)
+	}
+	return remarks
 }
 
 // ownAdvice puts this package's options in place of the flags that the command's advice names.
@@ -157,7 +165,7 @@ type config struct {
 	known            []Knowledge
 
 	applier         tool.Method // of the settings
-	refuseDeletions []string
+	refuseDeletions []result.Cost
 }
 
 // settingsFile is a file that is not read yet.
@@ -262,18 +270,18 @@ type Result struct {
 	// Complete reports whether everything that changed was checked: no change is unknown or of a kind in SkippedKinds or UncheckedKinds.
 	Complete bool `json:"complete"`
 	// Checked is how many objects some schema covers, and Skipped how many none does.
-	Checked      int           `json:"checked"`
-	Skipped      int           `json:"skipped"`
-	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
-	Violations   []Violation   `json:"violations"`   // by object in the order of the new ones, then by path
-	Unknown      []Remark      `json:"unknown"`      // what only the cluster can decide
-	Notes        []Remark      `json:"notes"`        // what is accepted without effect, and the like
-	Replacements []Replacement `json:"replacements"`
-	Deletions    []Deletion    `json:"deletions"` // objects that the new ones no longer have
+	Checked      int                  `json:"checked"`
+	Skipped      int                  `json:"skipped"`
+	SkippedKinds []result.KindCount   `json:"skippedKinds"` // that no schema covers
+	Violations   []result.Violation   `json:"violations"`   // by object in the order of the new ones, then by path
+	Unknown      []result.Remark      `json:"unknown"`      // what only the cluster can decide
+	Notes        []result.Remark      `json:"notes"`        // what is accepted without effect, and the like
+	Replacements []result.Replacement `json:"replacements"`
+	Deletions    []result.Deletion    `json:"deletions"` // objects that the new ones no longer have
 	// UncheckedKinds are the kinds of changed objects of which nothing is known. Their operators may refuse changes.
-	UncheckedKinds []KindCount `json:"uncheckedKinds"`
-	Warnings       []string    `json:"warnings"`
-	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
+	UncheckedKinds []result.KindCount `json:"uncheckedKinds"`
+	Warnings       []string           `json:"warnings"`
+	MoreViolations int                `json:"moreViolations,omitempty"` // beyond the limit of a report
 
 	checked bool
 }
@@ -289,86 +297,10 @@ func (r *Result) Err() error {
 	var lines []string
 	for _, v := range r.Violations {
 		if !v.Accepted {
-			lines = append(lines, fmt.Sprintf("%s %s: %s: %s", v.Kind, v.Object.Object, v.Path, v.Message))
+			lines = append(lines, fmt.Sprintf("%s %s: %s: %s", v.Kind, v.Object, v.Path, v.Message))
 		}
 	}
 	return fmt.Errorf("the cluster will refuse the change:\n%s", strings.Join(lines, "\n"))
-}
-
-// Object is an object that the result is about.
-type Object struct {
-	Object     string `json:"object"` // "namespace/name", or "name"
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
-	File       string `json:"file,omitempty"` // the side, by the name of WithNames
-	Line       int    `json:"line,omitempty"` // of the field or its nearest parent, in the text of that side
-}
-
-// Violation is one lock or rule that an update breaks.
-type Violation struct {
-	Object
-	OldFile string `json:"oldFile,omitempty"` // where the old side has the field, or its nearest parent
-	OldLine int    `json:"oldLine,omitempty"`
-
-	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`             // as in immutability.Lock, "rule" or "deletion"
-	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
-	Policy          string          `json:"policy,omitempty"` // that refuses: a ValidatingAdmissionPolicy and its binding, "policy/binding"
-	SchemaPath      string          `json:"schemaPath,omitempty"`
-	Old             json.RawMessage `json:"old,omitempty"` // nil for a value that is absent, redacted or left out
-	New             json.RawMessage `json:"new,omitempty"`
-	Key             json.RawMessage `json:"key,omitempty"`
-	Differences     []Difference    `json:"differences,omitempty"`     // below Path, where a whole value is locked
-	MoreDifferences int             `json:"moreDifferences,omitempty"` // beyond the limit of a report
-	ValuesLeftOut   bool            `json:"valuesLeftOut,omitempty"`   // Old and New, which the result has often enough
-	Redacted        bool            `json:"redacted,omitempty"`
-	Accepted        bool            `json:"accepted,omitempty"`
-	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
-	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
-	Source          string          `json:"source,omitempty"`      // how that is known
-	Message         string          `json:"message"`
-}
-
-// Difference is one place below a violation at which the two sides differ. A value that is absent is nil.
-type Difference struct {
-	Path string          `json:"path"`
-	Old  json.RawMessage `json:"old,omitempty"`
-	New  json.RawMessage `json:"new,omitempty"`
-}
-
-// Remark is something to know about a field that is not a violation.
-type Remark struct {
-	Object
-	Path    string `json:"path"`
-	Message string `json:"message"`
-}
-
-// Replacement is what it takes to replace a refused object.
-type Replacement struct {
-	Object
-	Cost         builtin.Cost `json:"cost"`
-	Requested    bool         `json:"requested"`              // the object asks its tool to replace it
-	RequestedNew bool         `json:"requestedNew,omitempty"` // the change itself adds the request
-	Accepted     bool         `json:"accepted"`               // every violation of the object is accepted
-	Message      string       `json:"message"`
-	How          []string     `json:"how"` // alternatives, the gentlest first: a command, an edit, or several steps, one a line
-}
-
-// Deletion is an object that the new ones no longer have.
-type Deletion struct {
-	Object
-	Cost    builtin.Cost `json:"cost"` // what is lost with it
-	Kept    bool         `json:"kept"` // its tool does not delete it
-	Message string       `json:"message"`
-	How     []string     `json:"how"` // ways to keep it or its data, the gentlest first; empty unless data or other objects are lost
-}
-
-// KindCount counts objects of one kind.
-type KindCount struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"`
-	Changed    int    `json:"changed"` // of the objects, those that both sides have with different content
 }
 
 // Loosening is one thing that may change after an update of a CRD and could not before.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/changes"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 const manifest = `apiVersion: apps/v1
@@ -64,11 +64,11 @@ func TestTypedOptions(t *testing.T) {
 	if v.File != "head" || v.OldFile != "base" || v.Line == 0 || v.OldLine == 0 || len(v.Differences) != 1 || v.Differences[0].Path != "spec.selector.matchLabels.app" {
 		t.Errorf("%+v", v)
 	}
-	if len(r.Replacements) != 1 || r.Replacements[0].Cost != builtin.CostDowntime {
+	if len(r.Replacements) != 1 || r.Replacements[0].Cost != result.CostDowntime {
 		t.Errorf("%+v", r.Replacements)
 	}
 	gone, err := changes.Check(t.Context(), []byte{}, deployment("shop"))
-	if err != nil || len(gone.Deletions) != 1 || gone.Deletions[0].Cost != builtin.CostDowntime || gone.Deletions[0].Kind != "Deployment" {
+	if err != nil || len(gone.Deletions) != 1 || gone.Deletions[0].Cost != result.CostDowntime || gone.Deletions[0].Kind != "Deployment" {
 		t.Errorf("%v, %+v", err, gone.Deletions)
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -280,9 +281,9 @@ func errorf(format string, args ...any) error { return fmt.Errorf("operators: "+
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) builtin.Replacement {
 	if k.undefined() {
-		return builtin.Replacement{Cost: builtin.CostUnknown, Message: "the kind is not known"}
+		return builtin.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := builtin.Replacement{Cost: cmp.Or(builtin.Cost(k.source.Cost), builtin.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
+	r := builtin.Replacement{Cost: cmp.Or(result.Cost(k.source.Cost), result.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	var around kind.Around
 	for _, v := range verdict.Violations {
 		if v.Row.Edit != "" {

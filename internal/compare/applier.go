@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -103,7 +104,7 @@ func (c *checker) judgeRequests(p request) (verdict, error) {
 	v := agree(outcomes)
 	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p) // whether the old Job is there or not
 	if expires(p.old) && len(v.violations) > 0 && !replaced {
-		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
+		return verdict{unknown: []result.Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
 			"refused unless the cluster has deleted the old Job by then, which has ttlSecondsAfterFinished; a new one is created in that case: %s%s",
 			v.violations[0].Message, askCluster)}}}, nil
 	}
@@ -128,7 +129,7 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 	case of != nil && clientSide(o.by) && clientSide(w.by):
 		return true
 	case of == nil:
-		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
+		ownRefusal := slices.ContainsFunc(o.violations, func(v violation) bool { return v.Lock == lockServer })
 		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
@@ -162,7 +163,7 @@ func agree(outcomes []outcome) verdict {
 			all.merge(o.violations) // whoever accepts some of them accepts no others
 			all.addRemarks(o.unknown, nil)
 		}
-		slices.SortStableFunc(all.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+		slices.SortStableFunc(all.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 		return all
 	}
 	var all verdict
@@ -177,12 +178,12 @@ func agree(outcomes []outcome) verdict {
 		for _, v := range o.violations[:min(len(o.violations), shown)] {
 			var same []outcome
 			for _, other := range refusing {
-				if slices.ContainsFunc(other.violations, func(w Violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
+				if slices.ContainsFunc(other.violations, func(w violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
 					same = append(same, other)
 				}
 			}
 			message := fmt.Sprintf("refused by %s: %s; accepted by %s; --applier says who applies", wayNames(same), v.Message, wayNames(accepting))
-			all.addRemarks([]Remark{{Path: v.Path, Message: message}}, nil)
+			all.addRemarks([]result.Remark{{Path: v.Path, Message: message}}, nil)
 		}
 	}
 	all.notes = nil // nothing is accepted for sure
@@ -216,7 +217,7 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 	case is == "" && (was == "" || p.live != nil):
 		return v, false, nil
 	case is == "":
-		v.unknown = []Remark{{Path: path, Message: fmt.Sprintf(
+		v.unknown = []result.Remark{{Path: path, Message: fmt.Sprintf(
 			"%s: refused if the object in the cluster differs from NEW in a locked field%s", leftAlone("old object", was), askCluster)}}
 		return v, true, nil
 	case was == "":
@@ -224,12 +225,12 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 			return v, true, err
 		}
 		if len(v.violations)+v.more > 0 {
-			return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
+			return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
 				"%s; without that, the update is refused: %s", leftAlone("changed object", is), v.violations[0].summary())}}}, true, nil
 		}
 	}
 	note := "not compared: " + leftAlone("object", is)
-	return verdict{unknown: v.unknown, notes: []Remark{{Path: path, Message: note}}}, true, nil
+	return verdict{unknown: v.unknown, notes: []result.Remark{{Path: path, Message: note}}}, true, nil
 }
 
 // leftAlone says why a tool does not update an object.

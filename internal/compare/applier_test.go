@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/testing/applycase"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
@@ -139,7 +140,7 @@ func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *
 	switch {
 	case len(r.Unknown) > 0 && r.Allowed:
 		forAll := slices.Contains(undecided[name], "")
-		if len(refuses) == 2 && !forAll && !slices.ContainsFunc(r.Unknown, func(u Remark) bool {
+		if len(refuses) == 2 && !forAll && !slices.ContainsFunc(r.Unknown, func(u result.Remark) bool {
 			return strings.Contains(u.Message, "server-side") && strings.Contains(u.Message, "client-side") || strings.Contains(u.Message, "Flux")
 		}) {
 			t.Errorf("%s: nobody knows who applies: the message names no appliers: %s", name, fmt.Sprint(r.Unknown))
@@ -211,12 +212,12 @@ func TestAgree(t *testing.T) {
 		var v verdict
 		for _, b := range broken {
 			path, message, _ := strings.Cut(b, ": ")
-			v.violations = append(v.violations, Violation{Path: path, Message: message})
+			v.violations = append(v.violations, violationOf(result.Violation{Path: path, Message: message}))
 		}
 		return v
 	}
 	server, client, flux, put := way{builtin.ApplierServerSide, "server-side apply"}, way{builtin.ApplierClientSide, "client-side apply"}, way{builtin.ApplierFlux, "the server-side apply of Flux"}, way{builtin.ApplierReplace, "a PUT"}
-	noted := verdict{unknown: []Remark{{Path: "u", Message: "who knows"}}, notes: []Remark{{Path: "n", Message: "noted"}}}
+	noted := verdict{unknown: []result.Remark{{Path: "u", Message: "who knows"}}, notes: []result.Remark{{Path: "n", Message: "noted"}}}
 	for _, row := range []struct {
 		name     string
 		outcomes []outcome

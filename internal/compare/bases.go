@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"slices"
+
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // Two branches that were merged into each other have several merge bases, and none of them alone is what a cluster has. Each is compared
@@ -15,10 +17,12 @@ func (r *Report) AgainstBase(base string, other *Report) {
 	if r.MoreViolations+other.MoreViolations == 0 {
 		r.dropViolations(base, other)
 	}
-	r.Unknown = union(r.Unknown, other.Unknown, func(u Remark) any { return [3]string{u.Kind, u.Object, u.Path} })
-	r.NotCovered = union(r.NotCovered, other.NotCovered, func(n NotCovered) any { return NotCovered{Unit: n.Unit, Kind: n.Kind, Changed: n.Changed} })
-	r.SkippedKinds = union(r.SkippedKinds, other.SkippedKinds, func(k KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
-	r.UncheckedKinds = union(r.UncheckedKinds, other.UncheckedKinds, func(k KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
+	r.Unknown = union(r.Unknown, other.Unknown, func(u result.Remark) any { return [3]string{u.Kind, u.Object, u.Path} })
+	r.NotCovered = union(r.NotCovered, other.NotCovered, func(n result.NotCovered) any {
+		return result.NotCovered{Unit: n.Unit, Kind: n.Kind, Changed: n.Changed}
+	})
+	r.SkippedKinds = union(r.SkippedKinds, other.SkippedKinds, func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
+	r.UncheckedKinds = union(r.UncheckedKinds, other.UncheckedKinds, func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
 	r.Errors = union(r.Errors, other.Errors, func(e Error) any { return e.Text })
 	r.finish(r.Strict)
 }
@@ -26,17 +30,17 @@ func (r *Report) AgainstBase(base string, other *Report) {
 // dropViolations drops the violations that the other report does not have.
 func (r *Report) dropViolations(base string, other *Report) {
 	type refusal struct{ kind, object, path, lock, rule, policy string }
-	of := func(v Violation) refusal { return refusal{v.Kind, v.Object, v.Path, v.Lock, v.Rule, v.Policy} }
+	of := func(v result.Violation) refusal { return refusal{v.Kind, v.Object, v.Path, v.Lock, v.Rule, v.Policy} }
 	shown, refused := map[refusal]bool{}, map[[2]string]bool{}
 	for _, v := range other.Violations {
 		shown[of(v)] = true
 	}
 	before := len(r.Violations)
-	r.Violations = slices.DeleteFunc(r.Violations, func(v Violation) bool { return !shown[of(v)] })
+	r.Violations = slices.DeleteFunc(r.Violations, func(v result.Violation) bool { return !shown[of(v)] })
 	for _, v := range r.Violations {
 		refused[[2]string{v.Kind, v.Object}] = true
 	}
-	r.Replacements = slices.DeleteFunc(r.Replacements, func(x Replacement) bool { return !refused[[2]string{x.Kind, x.Object}] })
+	r.Replacements = slices.DeleteFunc(r.Replacements, func(x result.Replacement) bool { return !refused[[2]string{x.Kind, x.Object}] })
 	if dropped := before - len(r.Violations); dropped > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("violations that do not count, since a comparison with the merge base %s does not show them: %d", base, dropped))
 	}

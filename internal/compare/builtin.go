@@ -2,6 +2,7 @@ package compare
 
 import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // ofBuiltin judges objects of a kind that Kubernetes itself has. A version that the chosen minor does not serve is judged as another
@@ -13,7 +14,7 @@ func ofBuiltin(kind *builtin.Kind) *definition {
 			v.addRows(checkBuiltin(kind, r), r, "", nil)
 			return nil
 		},
-		replace: func(r request, rows builtin.Verdict) *Replacement {
+		replace: func(r request, rows builtin.Verdict) *result.Replacement {
 			return rowsReplacement(kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), rows), rows, r)
 		},
 	}
@@ -38,11 +39,11 @@ func (v *verdict) identify(p request) {
 		oldObj = p.old.Value()
 	}
 	judged := builtin.Identity(p.new.Document.Object, oldObj)
-	var violations []Violation
+	var violations []violation
 	for i := range judged.Violations {
 		violations = append(violations, builtinViolation(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &Replacement{Message: "an edit is enough", How: []string{judged.Violations[i].Row.Edit}}
+			v.replacement = &result.Replacement{Message: "an edit is enough", How: []string{judged.Violations[i].Row.Edit}}
 		}
 	}
 	v.merge(violations)

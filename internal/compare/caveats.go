@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -169,12 +170,12 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		v, err := c.judge(pair{new: o, old: p.old})
 		switch {
 		case err != nil:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, nil), "", fmt.Sprintf("%s: %v", hint, err)})
+			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
 		case len(v.violations) > 0:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.violations[0].at), v.violations[0].Path, fmt.Sprintf(
+			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, v.violations[0].at), Path: v.violations[0].Path, Message: fmt.Sprintf(
 				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
 		default:
-			c.report.Notes = append(c.report.Notes, Remark{subject(o, nil), "", hint + ", so it counts as deleted; kubectl apply -R does"})
+			c.report.Notes = append(c.report.Notes, result.Remark{Subject: subject(o, nil), Message: hint + ", so it counts as deleted; kubectl apply -R does"})
 		}
 	}
 }
@@ -214,7 +215,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			if strings.Contains(fmt.Sprint(b.old.Data, b.new.Data), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
 			}
-			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
+			remark := result.Remark{Subject: subject(p.new, b.at), Path: b.Path, Message: "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
 			if len(readers) == 0 {
 				if failing := in.Failing[p.new.Path]; len(failing) > 0 {
 					remark.Message = fmt.Sprintf("%s cannot be rendered; applied as it is written, the change is refused: %s", Enumerate(failing), b.summary())

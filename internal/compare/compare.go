@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -57,8 +58,8 @@ type Input struct {
 	Errs     []error
 	// Units are what New and Old were rendered from, and NotCovered what could not be. Unchanged is how many units and files
 	// are not in New and Old, since both sides have them alike.
-	Units      []Unit
-	NotCovered []NotCovered
+	Units      []result.Unit
+	NotCovered []result.NotCovered
 	Unchanged  int
 	// Excluded are changed files that the settings exclude.
 	Excluded []string
@@ -79,7 +80,7 @@ type Options struct {
 	// DefaultTool, unless "", is who deploys objects of which that is not known.
 	DefaultTool tool.Name
 	// RefuseDeletions are the costs of deletions that are violations.
-	RefuseDeletions []string
+	RefuseDeletions []result.Cost
 	// Now decides which acceptances are over.
 	Now time.Time
 	// Context, unless nil, ends the comparison early: pairs that are not judged by then have its error.
@@ -126,11 +127,11 @@ func Check(in Input, o Options) (*Report, error) {
 		live:    in.Live,
 		report: &Report{
 			Version:      reportVersion,
-			SkippedKinds: []KindCount{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
-			UncheckedKinds: []KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			SkippedKinds: []result.KindCount{}, Violations: []result.Violation{}, Unknown: []result.Remark{}, Notes: []result.Remark{}, Replacements: []result.Replacement{}, Deletions: []result.Deletion{},
+			UncheckedKinds: []result.KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
-	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
+	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]result.Unit{}, in.Units...), append([]result.NotCovered{}, in.NotCovered...), in.Unchanged
 	c.report.Excluded = append([]string{}, in.Excluded...)
 	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
 	c.kinds.amender = amender
@@ -159,12 +160,12 @@ func Check(in Input, o Options) (*Report, error) {
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, nil), "", fmt.Sprintf(
+			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(p.Object, nil), Message: fmt.Sprintf(
 				"it is a patch of %s, and the object itself in OLD (%s); render the manifests with --render 'kustomize build DIR' to check what it changes",
 				p.Kustomization, was.Document.File)})
 			continue
 		}
-		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, nil), "", fmt.Sprintf(
+		c.report.Notes = append(c.report.Notes, result.Remark{Subject: subject(p.Object, nil), Message: fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -323,7 +324,7 @@ func TestCheck(t *testing.T) {
 			if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "the locks of a CRD in OLD do not count") {
 				t.Errorf("%s: the warnings are %s", test.reason, text)
 			}
-			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Refused() })
+			refused := slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return v.Refused() })
 			if r.Allowed == refused {
 				t.Errorf("allowed is %t", r.Allowed)
 			}
@@ -395,7 +396,7 @@ func TestMetadata(t *testing.T) {
 		if got := found(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Path == "metadata.uid" }); refused && len(r.Replacements) != 1 {
+		if refused := slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return v.Path == "metadata.uid" }); refused && len(r.Replacements) != 1 {
 			t.Errorf("%s: %d ways out", c.name, len(r.Replacements))
 		}
 		for _, re := range r.Replacements {
@@ -410,7 +411,7 @@ func TestMetadata(t *testing.T) {
 func TestMoreViolations(t *testing.T) {
 	set := manifest.Objects(files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}))
 	c := &checker{report: &Report{}}
-	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []Remark{{Path: "spec.class", Message: "it has no effect"}}})
+	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []result.Remark{{Path: "spec.class", Message: "it has no effect"}}})
 	if len(c.report.Notes) != 1 || c.report.Notes[0].Path != "spec.class" || c.report.Notes[0].Message != "it has no effect" {
 		t.Errorf("the notes are %+v", c.report.Notes)
 	}

@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -10,45 +11,11 @@ import (
 // as a gap. Gaps are files and units that nothing could read, verdicts that only the cluster can give, and objects of kinds whose
 // rules are not known. What is the same on both sides is no gap.
 
-// Unit is what one tool applies together, such as a kustomization or a chart.
-type Unit struct {
-	Unit    string `json:"unit"`
-	Kind    string `json:"kind"`
-	Objects int    `json:"objects"` // that were rendered; 0 for a unit that is the same on both sides
-	Changed bool   `json:"changed"`
-}
-
-// NotCovered is a unit or file that could not be read as it is deployed.
-type NotCovered struct {
-	Unit    string `json:"unit"` // name of the unit, or path of the file
-	Kind    string `json:"kind"` // "file" for a file that belongs to no unit
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Reason  string `json:"reason"`
-	Changed bool   `json:"changed"`
-	// Change is a digest of everything of both sides that the unit may read, for acceptances; "" if it cannot be accepted.
-	Change      string `json:"change,omitempty"`
-	Accepted    bool   `json:"accepted,omitempty"`
-	AcceptedNew bool   `json:"acceptedNew,omitempty"` // the change adds the acceptance
-
-	// AcceptedReason is the reason of the entry that accepts it.
-	AcceptedReason string `json:"-"`
-}
-
-// KindCount is a kind and how many objects of it there are.
-type KindCount struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"`
-	// Changed is how many of the objects both sides have, with different content.
-	Changed int `json:"changed"`
-}
-
 // count adds an object to those of its kind.
-func count(kinds []KindCount, o *manifest.Object, changed bool) []KindCount {
-	i := slices.IndexFunc(kinds, func(k KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
+func count(kinds []result.KindCount, o *manifest.Object, changed bool) []result.KindCount {
+	i := slices.IndexFunc(kinds, func(k result.KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
 	if i < 0 {
-		i, kinds = len(kinds), append(kinds, KindCount{APIVersion: o.APIVersion, Kind: o.Kind})
+		i, kinds = len(kinds), append(kinds, result.KindCount{APIVersion: o.APIVersion, Kind: o.Kind})
 	}
 	kinds[i].Objects++
 	if changed {
@@ -58,15 +25,15 @@ func count(kinds []KindCount, o *manifest.Object, changed bool) []KindCount {
 }
 
 // Uncovered returns what changed, could not be read, and is not accepted.
-func (r *Report) Uncovered() []NotCovered {
-	return slices.DeleteFunc(slices.Clone(r.NotCovered), func(n NotCovered) bool { return !n.Changed || n.Accepted })
+func (r *Report) Uncovered() []result.NotCovered {
+	return slices.DeleteFunc(slices.Clone(r.NotCovered), func(n result.NotCovered) bool { return !n.Changed || n.Accepted })
 }
 
 // UncheckedChanges returns the kinds with changed objects that no definition covers, and those whose definition is not complete.
 // Objects counts the changed objects only.
-func (r *Report) UncheckedChanges() (skipped, unchecked []KindCount) {
-	changed := func(kinds []KindCount) []KindCount {
-		var list []KindCount
+func (r *Report) UncheckedChanges() (skipped, unchecked []result.KindCount) {
+	changed := func(kinds []result.KindCount) []result.KindCount {
+		var list []result.KindCount
 		for _, k := range kinds {
 			if k.Objects = k.Changed; k.Changed > 0 {
 				list = append(list, k)
@@ -78,8 +45,8 @@ func (r *Report) UncheckedChanges() (skipped, unchecked []KindCount) {
 }
 
 // Lost returns the deletions that lose data or other objects.
-func (r *Report) Lost() []Deletion {
-	return slices.DeleteFunc(slices.Clone(r.Deletions), func(d Deletion) bool { return !d.Loses() })
+func (r *Report) Lost() []result.Deletion {
+	return slices.DeleteFunc(slices.Clone(r.Deletions), func(d result.Deletion) bool { return !d.Loses() })
 }
 
 // Failed reports whether the run fails: a change is refused, or with Strict something that changed was not checked.

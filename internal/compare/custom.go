@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -67,7 +68,7 @@ func newCustomKind(c manifest.CRD, onlyOld, noDefaults bool) (*customKind, []err
 func (d *customKind) definition() *definition {
 	return &definition{
 		covers: d.covers, find: d.find,
-		replace: func(r request, _ builtin.Verdict) *Replacement { return d.replacement(r) },
+		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.replacement(r) },
 	}
 }
 
@@ -107,7 +108,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 		return err
 	}
 	if !storageversion.Unconverted(d.crd.CRD) {
-		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		v.unknown = append(v.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
 		return nil
@@ -118,7 +119,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 	if err := d.check(v, p, oldVersion); err != nil {
 		return err
 	}
-	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(v.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	d.serverSide(v, written, newVersion, oldVersion)
 	return nil
 }
@@ -145,7 +146,7 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 		}
 	}
 	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
-	err = v.addFound(definition, kind.Update{New: newObj, Old: oldObj, Locked: locked}, func(b *Violation, f *kind.Finding) {
+	err = v.addFound(definition, kind.Update{New: newObj, Old: oldObj, Locked: locked}, func(b *violation, f *kind.Finding) {
 		switch of := &f.Broken; {
 		case of.Lock == kind.LockRule || unowned != nil: // the owners are an extra
 		case of.HasKey:
@@ -162,7 +163,7 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 }
 
 // place adds where the lock or rule of a violation is, and which item of a list it is about.
-func (d *customKind) place(b *Violation, p request, version *crd.Version) {
+func (d *customKind) place(b *violation, p request, version *crd.Version) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.crd.File, version.Position(b.SchemaPath).Line, d.onlyOld
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
@@ -263,12 +264,13 @@ func withoutDefaults(s *spec.Schema) *spec.Schema {
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
 // replacement returns what replacing a refused object costs: what the CRD says, or unknown.
-func (d *customKind) replacement(p request) *Replacement {
+func (d *customKind) replacement(p request) *result.Replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	cost, _ := annotations[CostAnnotation].(string)
+	word, _ := annotations[CostAnnotation].(string)
+	cost := result.Cost(word)
 	if costMessages[cost] == "" {
-		cost = CostUnknown
+		cost = result.CostUnknown
 	}
 	return customReplacement(cost, d.crd.Plural+"."+d.crd.Group, p)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -33,7 +34,7 @@ type definition struct {
 	find func(v *verdict, r request) error
 	// replace returns what it takes to replace an object, whatever refuses the update. rows are the refusals of data, with
 	// their own ways out.
-	replace func(r request, rows builtin.Verdict) *Replacement
+	replace func(r request, rows builtin.Verdict) *result.Replacement
 }
 
 // judge returns the verdict on an update of an object that both sides have.
@@ -45,7 +46,7 @@ func (d *definition) judge(r request) (verdict, error) {
 	switch {
 	case !v.refuses():
 	case len(v.violations) == len(v.edits):
-		v.replacement = &Replacement{Cost: CostNone, Message: "an edit is enough", How: v.edits}
+		v.replacement = &result.Replacement{Cost: result.CostNone, Message: "an edit is enough", How: v.edits}
 	default:
 		v.replacement = d.replace(r, v.rows)
 		v.replacement.How = append(v.edits, v.replacement.How...)
@@ -54,7 +55,9 @@ func (d *definition) judge(r request) (verdict, error) {
 }
 
 // replacement returns what it takes to replace an object.
-func (d *definition) replacement(r request) *Replacement { return d.replace(r, builtin.Verdict{}) }
+func (d *definition) replacement(r request) *result.Replacement {
+	return d.replace(r, builtin.Verdict{})
+}
 
 // inVersion reports whether objects of an apiVersion can be judged.
 func (d *definition) inVersion(apiVersion string) bool {
@@ -62,25 +65,25 @@ func (d *definition) inVersion(apiVersion string) bool {
 }
 
 // requested returns a replacement, with whether the object asks its tool for it.
-func requested(is Replacement, r request) *Replacement {
+func requested(is result.Replacement, r request) *result.Replacement {
 	is.Must, is.Requested = true, r.applier.Requested(r.new.Document.Object, r.old.Value())
 	return &is
 }
 
 // customReplacement returns what replacing a custom resource takes; kind names its kind for kubectl.
-func customReplacement(cost, kind string, r request) *Replacement {
+func customReplacement(cost result.Cost, kind string, r request) *result.Replacement {
 	how := []string{keepOldValues, recreate(kind, r.new)}
-	return requested(Replacement{Cost: cost, Message: costMessages[cost], How: how}, r)
+	return requested(result.Replacement{Cost: cost, Message: costMessages[cost], How: how}, r)
 }
 
 // costMessages say what the costs mean.
-var costMessages = map[string]string{
-	CostNone:     "nothing is lost when the object is deleted and created again",
-	CostRestart:  "its work starts again when the object is deleted and created again",
-	CostDowntime: "the object is missing until it is created again",
-	CostData:     "deleting the object can lose data",
-	CostCascade:  "deleting the object deletes other objects with it",
-	CostUnknown:  "its controller decides what is lost when the object is deleted and created again",
+var costMessages = map[result.Cost]string{
+	result.CostNone:     "nothing is lost when the object is deleted and created again",
+	result.CostRestart:  "its work starts again when the object is deleted and created again",
+	result.CostDowntime: "the object is missing until it is created again",
+	result.CostData:     "deleting the object can lose data",
+	result.CostCascade:  "deleting the object deletes other objects with it",
+	result.CostUnknown:  "its controller decides what is lost when the object is deleted and created again",
 }
 
 // The ways out of a refusal by a schema.
@@ -93,17 +96,17 @@ func recreate(kind string, o *manifest.Object) string {
 
 // addFound adds to v what the schema of a kind finds in an update. complete adds what a violation names besides. The
 // error is that the CEL rules cannot be run.
-func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*Violation, *kind.Finding)) error {
+func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*violation, *kind.Finding)) error {
 	found, err := d.Find(u)
 	if err != nil {
 		return err
 	}
 	known, whole := digests{}, ""
-	var violations []Violation
+	var violations []violation
 	for i := range found.Findings {
 		f := &found.Findings[i]
 		if f.Open != "" {
-			v.unknown = append(v.unknown, Remark{Path: f.Path, Message: howToFindOut(f.Open)})
+			v.unknown = append(v.unknown, result.Remark{Path: f.Path, Message: howToFindOut(f.Open)})
 			continue
 		}
 		violation := newViolation(&f.Broken, f.Path, f.At)
@@ -124,7 +127,7 @@ func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*Vio
 
 // addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds what a
 // violation names besides.
-func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complete func(*Violation, *builtin.Violation)) {
+func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complete func(*violation, *builtin.Violation)) {
 	v.rows = judged
 	v.unknown, v.notes = open(judged.Unknown, who), remarks(judged.Notes, who)
 	for i := range judged.Violations {
@@ -138,8 +141,8 @@ func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complet
 
 // rowsReplacement returns the replacement of an object that is known from data. An edit that one of the rows knows
 // makes it unnecessary.
-func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *Replacement {
-	re := requested(Replacement{Cost: string(is.Cost), Message: is.Message, How: is.How}, r)
+func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *result.Replacement {
+	re := requested(result.Replacement{Cost: is.Cost, Message: is.Message, How: is.How}, r)
 	re.Must = !slices.ContainsFunc(rows.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return re
 }
@@ -156,7 +159,7 @@ func howToFindOut(text string) string {
 }
 
 // open returns what the rows of a kind leave open; who begins each sentence.
-func open(list []builtin.Remark, who string) []Remark {
+func open(list []builtin.Remark, who string) []result.Remark {
 	all := remarks(list, who)
 	for i := range all {
 		all[i].Message = howToFindOut(all[i].Message)
@@ -165,16 +168,16 @@ func open(list []builtin.Remark, who string) []Remark {
 }
 
 // remarks returns what the rows of a kind remark; who begins each sentence.
-func remarks(list []builtin.Remark, who string) []Remark {
-	var all []Remark
+func remarks(list []builtin.Remark, who string) []result.Remark {
+	var all []result.Remark
 	for _, r := range list {
-		all = append(all, Remark{Path: r.Path, Message: who + r.Message})
+		all = append(all, result.Remark{Path: r.Path, Message: who + r.Message})
 	}
 	return all
 }
 
 // builtinViolation returns what a row refuses, with its message.
-func builtinViolation(found *builtin.Violation, r request) Violation {
+func builtinViolation(found *builtin.Violation, r request) violation {
 	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, r.new.Value(), r.old.Value()))
 	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message
 	v.Change = v.change(r.new, r.old)
@@ -182,7 +185,7 @@ func builtinViolation(found *builtin.Violation, r request) Violation {
 }
 
 // hide drops the values of a violation of a password.
-func (v *Violation) hide() {
+func (v *violation) hide() {
 	v.old, v.new, v.key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
 }
 

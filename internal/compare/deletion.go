@@ -5,25 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
-
-// Deletion is an object of OLD that NEW no longer has.
-type Deletion struct {
-	Subject        // where OLD has the object
-	Cost    string `json:"cost"` // what is lost with it: one of the costs above
-	Kept    bool   `json:"kept"` // its tool does not delete it
-	Message string `json:"message"`
-	// How lists ways to keep the object or its data, the gentlest first, for an object that the tool deletes at the cost of data or of
-	// other objects.
-	How []string `json:"how"`
-}
-
-// Loses reports whether the deletion loses data or other objects.
-func (d *Deletion) Loses() bool { return !d.Kept && (d.Cost == CostData || d.Cost == CostCascade) }
 
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
@@ -89,7 +76,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	if o.Kind == "" {
 		return // a document of values
 	}
-	d := Deletion{Subject: subject(o, nil), How: []string{}}
+	d := result.Deletion{Subject: subject(o, nil), How: []string{}}
 	d.Cost, d.Message = c.loss(o)
 	keeps := c.keeps(o, 0)
 	definer, _ := tool.Defines(o.Value())
@@ -110,7 +97,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	if d.Kept || !slices.Contains(c.RefuseDeletions, d.Cost) {
 		return
 	}
-	c.report.Violations = append(c.report.Violations, Violation{
+	c.report.Violations = append(c.report.Violations, result.Violation{
 		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{Data: o.Value(), OK: true}, value{}),
 		Message: fmt.Sprintf("deletions of cost %s are refused: %s", d.Cost, d.Message),
 	})
@@ -153,13 +140,13 @@ func (c *checker) uninstalled(o *manifest.Object) bool {
 
 // loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer the worst of
 // the objects that it applies.
-func (c *checker) loss(o *manifest.Object) (cost, message string) {
+func (c *checker) loss(o *manifest.Object) (cost result.Cost, message string) {
 	if d, ok := tool.Defines(o.Value()); ok {
 		return c.lossOf(d, nil)
 	}
-	worst := &Replacement{Cost: CostNone, Message: "nothing is lost with it"}
+	worst := &result.Replacement{Cost: result.CostNone, Message: "nothing is lost with it"}
 	for _, d := range c.kinds.of(o) {
-		if r := lossBy(d, o); r.worse(worst) {
+		if r := lossBy(d, o); worse(r, worst) {
 			worst = r
 		}
 	}
@@ -167,18 +154,18 @@ func (c *checker) loss(o *manifest.Object) (cost, message string) {
 }
 
 // lossOf returns the cost of deleting the objects of a unit, those of units within it included; outer are the units around it.
-func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) {
+func (c *checker) lossOf(d tool.Definer, outer []string) (cost result.Cost, message string) {
 	objects := c.gone.objects[d.Unit]
 	if len(objects) == 0 {
-		return CostUnknown, "the loss depends on the objects that it applies, which the files do not contain"
+		return result.CostUnknown, "the loss depends on the objects that it applies, which the files do not contain"
 	}
-	worst := &Replacement{Cost: CostNone, Message: "nothing is lost with what it applies"}
+	worst := &result.Replacement{Cost: result.CostNone, Message: "nothing is lost with what it applies"}
 	for _, o := range objects {
 		if c.applier(o).Outlives(o.Value()) != "" {
 			continue
 		}
 		inner, ok := tool.Defines(o.Value())
-		r := &Replacement{}
+		r := &result.Replacement{}
 		switch {
 		case !ok:
 			r.Cost, r.Message = c.loss(o)
@@ -187,40 +174,40 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) 
 		default:
 			r.Cost, r.Message = c.lossOf(inner, append(slices.Clone(outer), d.Unit))
 		}
-		if r.worse(worst) {
-			worst = &Replacement{Cost: r.Cost, Message: "it applies the " + o.Kind + " " + o.String() + ": " + r.Message}
+		if worse(r, worst) {
+			worst = &result.Replacement{Cost: r.Cost, Message: "it applies the " + o.Kind + " " + o.String() + ": " + r.Message}
 		}
 	}
 	return worst.Cost, worst.Message
 }
 
-func lossBy(d *definition, o *manifest.Object) *Replacement {
+func lossBy(d *definition, o *manifest.Object) *result.Replacement {
 	r, known := d.replacement(request{pair: pair{new: o, old: o}}), d.isBuiltin
 	retention := kind.Child(kind.Child(o.Value(), "spec").Data, "persistentVolumeClaimRetentionPolicy").Data
 	switch {
 	case known && o.Kind == "StatefulSet" && kind.Child(retention, "whenDeleted").Data == "Delete":
-		r.Cost, r.Message = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
-	case !known || r.Cost != CostData && r.Cost != CostCascade:
+		r.Cost, r.Message = result.CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
+	case !known || r.Cost != result.CostData && r.Cost != result.CostCascade:
 		r.Message = lossMessages[r.Cost]
 	}
 	return r
 }
 
 // lossMessages say what a deletion costs.
-var lossMessages = map[string]string{
-	CostNone:     "nothing is lost with it",
-	CostRestart:  "its work ends, and its pods are deleted with it",
-	CostDowntime: "what it runs, serves or allows ends",
-	CostData:     "data can be lost with it",
-	CostCascade:  "other objects are deleted with it",
-	CostUnknown:  "its controller decides what is lost with it",
+var lossMessages = map[result.Cost]string{
+	result.CostNone:     "nothing is lost with it",
+	result.CostRestart:  "its work ends, and its pods are deleted with it",
+	result.CostDowntime: "what it runs, serves or allows ends",
+	result.CostData:     "data can be lost with it",
+	result.CostCascade:  "other objects are deleted with it",
+	result.CostUnknown:  "its controller decides what is lost with it",
 }
 
 // The definitions of a kind know what replacing an object costs, and list the ways out for kubectl. Here they become those of the
 // tool that applies the object.
 
 // replacementOf completes the replacement of a refused object.
-func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
+func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 	re := *v.replacement
 	if re.Cost == "" { // what refuses the update knows nothing of the kind
 		re.Cost = c.worst(request{pair: p}).Cost
@@ -228,9 +215,9 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	by := c.applier(p.new)
 	refused := tool.Refused{
 		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
-		Precious: re.Cost == CostData || re.Cost == CostCascade,
+		Precious: re.Cost == result.CostData || re.Cost == result.CostCascade,
 		Asked:    re.Requested,
-		Unforced: slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Unforced || b.EnforcedBy != "" }),
+		Unforced: slices.ContainsFunc(v.violations, func(b violation) bool { return b.Unforced || b.EnforcedBy != "" }),
 	}
 	if p.old != nil {
 		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""
@@ -241,11 +228,11 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 }
 
 // worst returns what replacing an object costs by the definition of its kind that costs most.
-func (c *checker) worst(p request) *Replacement {
+func (c *checker) worst(p request) *result.Replacement {
 	p.old = cmp.Or(p.old, p.new)
-	worst := &Replacement{Cost: CostUnknown}
+	worst := &result.Replacement{Cost: result.CostUnknown}
 	for i, d := range c.kinds.of(p.new) {
-		if r := d.replacement(p); i == 0 || r.worse(worst) {
+		if r := d.replacement(p); i == 0 || worse(r, worst) {
 			worst = r
 		}
 	}
@@ -253,12 +240,12 @@ func (c *checker) worst(p request) *Replacement {
 }
 
 // harmless reports whether a replacement that the object asks for needs no acknowledgement.
-func (r *Replacement) harmless() bool {
-	return r.Cost == CostNone || r.Cost == CostRestart || r.Cost == CostDowntime
+func harmless(r *result.Replacement) bool {
+	return r.Cost == result.CostNone || r.Cost == result.CostRestart || r.Cost == result.CostDowntime
 }
 
 // worse reports whether a replacement costs more than another one.
-func (r *Replacement) worse(other *Replacement) bool {
-	costs := Costs()
+func worse(r, other *result.Replacement) bool {
+	costs := result.Costs()
 	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -39,22 +40,22 @@ func TestDeletions(t *testing.T) {
 	for _, row := range []struct {
 		name, reason, object string
 		by                   tool.Applier
-		cost                 string
+		cost                 result.Cost
 		kept, refused        bool
 	}{
-		{"a claim", "its volume can go with it", plain("v1", "PersistentVolumeClaim", "", claim), flux, CostData, false, true},
-		{"a namespace", "everything in it goes", plain("v1", "Namespace", "", "spec: {}"), flux, CostCascade, false, true},
-		{"a ConfigMap", "nothing goes with it", plain("v1", "ConfigMap", "", "data: {a: b}"), flux, CostNone, false, false},
-		{"a Deployment", "its cost is not refused", plain("apps/v1", "Deployment", "", "spec: {"+set+"}"), flux, CostDowntime, false, false},
-		{"a StatefulSet", "its claims stay", plain("apps/v1", "StatefulSet", "", "spec: {"+set+"}"), flux, CostDowntime, false, false},
-		{"a StatefulSet that deletes its claims", "", plain("apps/v1", "StatefulSet", "", "spec: {persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}, "+set+"}"), flux, CostData, false, true},
-		{"a claim that Flux keeps", "", plain("v1", "PersistentVolumeClaim", "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", claim), flux, CostData, true, false},
-		{"a claim that Argo CD would keep", "Flux applies it", plain("v1", "PersistentVolumeClaim", "annotations: {argocd.argoproj.io/sync-options: Prune=false}", claim), flux, CostData, false, true},
-		{"a claim of a unit that does not prune", "", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{Tool: tool.ArgoCD, Keeps: true}, CostData, true, false},
-		{"a hook", "Helm does not delete hooks that a chart no longer has", plain("v1", "PersistentVolumeClaim", "annotations: {helm.sh/hook: pre-install}", claim), tool.Applier{Tool: tool.Helm}, CostData, true, false},
-		{"a claim of nobody's", "somebody may delete it by hand", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{}, CostData, false, true},
+		{"a claim", "its volume can go with it", plain("v1", "PersistentVolumeClaim", "", claim), flux, result.CostData, false, true},
+		{"a namespace", "everything in it goes", plain("v1", "Namespace", "", "spec: {}"), flux, result.CostCascade, false, true},
+		{"a ConfigMap", "nothing goes with it", plain("v1", "ConfigMap", "", "data: {a: b}"), flux, result.CostNone, false, false},
+		{"a Deployment", "its cost is not refused", plain("apps/v1", "Deployment", "", "spec: {"+set+"}"), flux, result.CostDowntime, false, false},
+		{"a StatefulSet", "its claims stay", plain("apps/v1", "StatefulSet", "", "spec: {"+set+"}"), flux, result.CostDowntime, false, false},
+		{"a StatefulSet that deletes its claims", "", plain("apps/v1", "StatefulSet", "", "spec: {persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}, "+set+"}"), flux, result.CostData, false, true},
+		{"a claim that Flux keeps", "", plain("v1", "PersistentVolumeClaim", "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", claim), flux, result.CostData, true, false},
+		{"a claim that Argo CD would keep", "Flux applies it", plain("v1", "PersistentVolumeClaim", "annotations: {argocd.argoproj.io/sync-options: Prune=false}", claim), flux, result.CostData, false, true},
+		{"a claim of a unit that does not prune", "", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{Tool: tool.ArgoCD, Keeps: true}, result.CostData, true, false},
+		{"a hook", "Helm does not delete hooks that a chart no longer has", plain("v1", "PersistentVolumeClaim", "annotations: {helm.sh/hook: pre-install}", claim), tool.Applier{Tool: tool.Helm}, result.CostData, true, false},
+		{"a claim of nobody's", "somebody may delete it by hand", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{}, result.CostData, false, true},
 	} {
-		r := checkBy(t, row.by, other, other+row.object, Options{RefuseDeletions: []string{CostData, CostCascade}})
+		r := checkBy(t, row.by, other, other+row.object, Options{RefuseDeletions: []result.Cost{result.CostData, result.CostCascade}})
 		if len(r.Deletions) != 1 || r.Deletions[0].Cost != row.cost || r.Deletions[0].Kept != row.kept || r.Deletions[0].File != "x.yaml" || r.Deletions[0].Line != 3 {
 			t.Errorf("%s: got %+v: %s", row.name, r.Deletions, row.reason)
 		}
@@ -120,7 +121,7 @@ func TestGoneUnits(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, d := range r.Deletions {
-			got[d.Object] = d.Cost
+			got[d.Object] = string(d.Cost)
 			if d.Kept {
 				got[d.Object] += " kept"
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -147,11 +148,11 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 		path := at.String()
 		inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
 		switch {
-		case slices.ContainsFunc(v.violations, func(b Violation) bool { return related(b.Path, path) }):
+		case slices.ContainsFunc(v.violations, func(b violation) bool { return related(b.Path, path) }):
 		case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
-			v.notes = append(v.notes, Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
+			v.notes = append(v.notes, result.Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
 		case !oldVal.OK:
-			v.unknown = append(v.unknown, Remark{Path: path, Message: configConnector + ": refused unless the operator has filled in this very value, as the field is immutable" + askCluster})
+			v.unknown = append(v.unknown, result.Remark{Path: path, Message: configConnector + ": refused unless the operator has filled in this very value, as the field is immutable" + askCluster})
 		default:
 			v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
 		}
@@ -162,12 +163,11 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 }
 
 // configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) Violation {
+func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) violation {
 	path := at.String()
-	v := Violation{
-		Path: path, at: at, Lock: string(immutability.LockImmutable), Message: "cannot make changes to immutable field(s): [" + path + "]",
-		EnforcedBy: configConnector, Source: configConnectorSource, old: oldVal, new: newVal,
-	}
+	v := violation{at: at, old: oldVal, new: newVal}
+	v.Path, v.Lock, v.EnforcedBy, v.Source = path, string(immutability.LockImmutable), configConnector, configConnectorSource
+	v.Message = "cannot make changes to immutable field(s): [" + path + "]"
 	v.Change = digest(v.old, v.new)
 	if d.versions[version].RedactionAt(at) != nil {
 		v.old, v.new, v.Redacted = value{}, value{}, true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -28,7 +29,7 @@ func ofFacts(facts *crdfacts.Kind) *definition {
 		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
 		find: func(v *verdict, r request) error {
 			judged, err := checkFacts(facts, r)
-			v.addRows(judged, r, "", func(b *Violation, found *builtin.Violation) {
+			v.addRows(judged, r, "", func(b *violation, found *builtin.Violation) {
 				b.SchemaPath, b.Source, b.Says = "", found.Row.Source, found.Row.Message
 				if facts.Password(b.at) {
 					b.hide()
@@ -36,8 +37,8 @@ func ofFacts(facts *crdfacts.Kind) *definition {
 			})
 			return err
 		},
-		replace: func(r request, _ builtin.Verdict) *Replacement {
-			return customReplacement(CostUnknown, facts.Plural+"."+facts.Group, r)
+		replace: func(r request, _ builtin.Verdict) *result.Replacement {
+			return customReplacement(result.CostUnknown, facts.Plural+"."+facts.Group, r)
 		},
 	}
 }

@@ -3,6 +3,8 @@ package compare
 import (
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 const (
@@ -58,7 +60,7 @@ func TestFactsSource(t *testing.T) {
 	if !strings.HasPrefix(v.Evidence(), "known from the CRD of Karpenter 1.") || !strings.HasSuffix(v.Message, "the rule says: nodeClassRef.kind is immutable") {
 		t.Errorf("%s: %s", v.Evidence(), v.Message)
 	}
-	if len(r.Replacements) != 1 || r.Replacements[0].Cost != CostUnknown {
+	if len(r.Replacements) != 1 || r.Replacements[0].Cost != result.CostUnknown {
 		t.Errorf("%+v", r.Replacements)
 	}
 	if r := checkWithOperators(t, "", pool, changed, nil); len(r.Violations) > 0 || r.Skipped != 1 {

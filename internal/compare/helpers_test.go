@@ -1,6 +1,10 @@
 package compare
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/result"
+)
 
 // widgets is a CRD with two versions; lines are added to the properties of spec in each.
 func widgets(conversion string, v1, v2 string) string {
@@ -47,3 +51,6 @@ func widget(version, namespace, name, spec string) string {
 	}
 	return "---\napiVersion: example.com/" + version + "\nkind: Widget\nmetadata: {" + metadata + "}\nspec: " + spec + "\n"
 }
+
+// violationOf returns a violation without the values that are not printed.
+func violationOf(v result.Violation) violation { return violation{Violation: v} }

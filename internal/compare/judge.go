@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -99,7 +100,7 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 	case fate == tool.Colliding:
 		return c.judgeColliding(r), nil
 	case fate == tool.MayCollide && !v.refuses():
-		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side; --applier says which of the two"})
+		v.unknown = append(v.unknown, result.Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side; --applier says which of the two"})
 		return v, nil
 	case fate == tool.MayCollide:
 		return v, nil
@@ -107,10 +108,10 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 		return verdict{}, nil
 	case fate == tool.Replaced && v.replacement != nil:
 		v.replacement.Requested = true
-		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
+		v.notes = append(v.notes, result.Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
 		return v, nil
 	}
-	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
+	return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
 		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s; the setting tool names the tool", v.violations[0].summary())}}}, nil
 }
 
@@ -154,7 +155,7 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 		if err != nil {
 			return all, err
 		}
-		if all.replacement == nil || v.replacement != nil && v.replacement.worse(all.replacement) {
+		if all.replacement == nil || v.replacement != nil && worse(v.replacement, all.replacement) {
 			all.replacement = v.replacement
 		}
 		all.merge(v.violations)
@@ -166,7 +167,7 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 		d.describedChanges(&all, r, c.kinds.operators != nil)
 	}
 	if !judged {
-		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		all.unknown = append(all.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions; give one that has with --schema", r.old.Document.File, r.old.Document.Position().Line, r.old.APIVersion)})
 	}
 	if err := c.judgePolicies(&all, r); err != nil {
@@ -175,6 +176,6 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	if r.new.Kind != "" {
 		all.identify(r)
 	}
-	slices.SortStableFunc(all.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(all.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -132,14 +133,14 @@ func (k *kinds) of(o *manifest.Object) []*definition {
 func ofFaulty(mistake error) *definition {
 	return &definition{
 		find: func(v *verdict, _ request) error {
-			v.unknown = []Remark{{
+			v.unknown = []result.Remark{{
 				Path:    "apiVersion",
 				Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + mistake.Error(),
 			}}
 			return nil
 		},
-		replace: func(request, builtin.Verdict) *Replacement {
-			return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown]}
+		replace: func(request, builtin.Verdict) *result.Replacement {
+			return &result.Replacement{Cost: result.CostUnknown, Message: costMessages[result.CostUnknown]}
 		},
 	}
 }

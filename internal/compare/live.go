@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -63,8 +64,8 @@ func (v *verdict) addAnswer(l *Live) {
 			v.unknown[i].Message = rest + "; only a dry run on the cluster tells"
 		}
 	}
-	v.unknown = slices.DeleteFunc(v.unknown, func(r Remark) bool {
-		return slices.ContainsFunc(v.violations, func(b Violation) bool {
+	v.unknown = slices.DeleteFunc(v.unknown, func(r result.Remark) bool {
+		return slices.ContainsFunc(v.violations, func(b violation) bool {
 			return related(b.Path, r.Path) || b.Lock == lockServer && b.Path == ""
 		})
 	})
@@ -79,10 +80,10 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	} else if !l.Unguarded {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(b Violation) bool {
+	v.violations = slices.DeleteFunc(v.violations, func(b violation) bool {
 		unenforced := (b.isKey() || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, b.explains)
 		if unenforced {
-			v.notes = append(v.notes, Remark{Path: b.Path, Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
+			v.notes = append(v.notes, result.Remark{Path: b.Path, Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
 		}
 		return unenforced
 	})
@@ -92,20 +93,21 @@ func (v *verdict) excuseUnenforced(l *Live) {
 }
 
 // isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule, a policy or the server's own code.
-func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
+func (v *violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(l *Live) {
 	own := v.violations
 	for _, r := range l.Refusals {
-		if !slices.ContainsFunc(own, func(b Violation) bool { return b.explains(r) }) {
+		if !slices.ContainsFunc(own, func(b violation) bool { return b.explains(r) }) {
 			at := fieldpath.Resolve(r.Path, l.New, l.Old.Object)
-			v.violations = append(v.violations, Violation{Path: r.Path, at: at, Lock: lockServer, Message: r.Message})
+			refusal := result.Violation{Path: r.Path, Lock: lockServer, Message: r.Message}
+			v.violations = append(v.violations, violation{Violation: refusal, at: at})
 		}
 	}
-	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(v.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	if len(own) == 0 && len(v.violations) > 0 {
-		v.replacement = &Replacement{
+		v.replacement = &result.Replacement{
 			Message: "the API server refuses the change for a reason that is in none of the schemas",
 			How:     []string{"change the field that the server's message names; a new object may be refused for the same reason"},
 		}
@@ -113,7 +115,7 @@ func (v *verdict) addServer(l *Live) {
 }
 
 // explains reports whether the server has refused the update for this violation.
-func (v *Violation) explains(r ServerRefusal) bool {
+func (v *violation) explains(r ServerRefusal) bool {
 	if v.Path == "" || r.Path == "" {
 		return strings.Contains(r.Message, v.Message)
 	}

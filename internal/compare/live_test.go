@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -111,17 +112,17 @@ func TestLiveHooks(t *testing.T) {
 
 // TestSame: an object is what it is called, of which kind, and where it is written.
 func TestSame(t *testing.T) {
-	s := Subject{Object: "a/x", Kind: "Widget", File: "x.yaml", ObjectLine: 3, Line: 5}
+	s := result.Subject{Object: "a/x", Kind: "Widget", File: "x.yaml", ObjectLine: 3, Line: 5}
 	for name, c := range map[string]struct {
-		change func(*Subject)
+		change func(*result.Subject)
 		want   bool
 	}{
-		"field": {func(s *Subject) { s.Line = 9 }, true}, "object": {func(s *Subject) { s.Object = "a/y" }, false}, "kind": {func(s *Subject) { s.Kind = "Gadget" }, false},
-		"file": {func(s *Subject) { s.File = "y.yaml" }, false}, "document": {func(s *Subject) { s.ObjectLine = 4 }, false},
+		"field": {func(s *result.Subject) { s.Line = 9 }, true}, "object": {func(s *result.Subject) { s.Object = "a/y" }, false}, "kind": {func(s *result.Subject) { s.Kind = "Gadget" }, false},
+		"file": {func(s *result.Subject) { s.File = "y.yaml" }, false}, "document": {func(s *result.Subject) { s.ObjectLine = 4 }, false},
 	} {
 		other := s
 		c.change(&other)
-		if s.Same(&other) != c.want {
+		if s.Same(other) != c.want {
 			t.Errorf("another %s is the same object: %v", name, !c.want)
 		}
 	}
@@ -130,13 +131,13 @@ func TestSame(t *testing.T) {
 // TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the update
 // there. Rules are the server's own.
 func TestUnenforced(t *testing.T) {
-	lock := Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"}
-	rule := Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"}
-	own := Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"}
-	webhook := Violation{Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Message: "may not shrink", EnforcedBy: "Widget Operator"}
+	lock := violationOf(result.Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"})
+	rule := violationOf(result.Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"})
+	own := violationOf(result.Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"})
+	webhook := violationOf(result.Violation{Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Message: "may not shrink", EnforcedBy: "Widget Operator"})
 	for _, c := range []struct {
 		name, reason string
-		violation    Violation
+		violation    violation
 		live         Live
 		refused      bool
 		note         string // the end of it
@@ -153,7 +154,7 @@ func TestUnenforced(t *testing.T) {
 		{"an operator's rule that it enforces", "it says so", webhook, Live{Refusals: []ServerRefusal{{"", "admission webhook denied the request: may not shrink"}}}, true, ""},
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
-		v := verdict{violations: []Violation{c.violation}, replacement: &Replacement{}}
+		v := verdict{violations: []violation{c.violation}, replacement: &result.Replacement{}}
 		c.live.Old = &yamldoc.Document{}
 		v.addAnswer(&c.live)
 		var note string
@@ -180,7 +181,7 @@ func TestAnswer(t *testing.T) {
 		{"refused for another field", Live{Refusals: []ServerRefusal{{"spec.class", "no"}}}, []string{"spec.size", "spec.zone"}},
 		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
 	} {
-		v := verdict{unknown: []Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
+		v := verdict{unknown: []result.Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
 		c.live.Old = &yamldoc.Document{}
 		v.addAnswer(&c.live)
 		var got []string
@@ -197,21 +198,21 @@ func TestAnswer(t *testing.T) {
 func TestServerRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, reason string
-		violation    Violation
+		violation    violation
 		refusal      ServerRefusal
 		want         []string // "path lock"
 	}{
-		{"same field", "it is reported once", Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
-		{"parent", "some kinds name the spec only", Violation{Path: "spec.serviceName", Lock: "immutable"}, ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
-		{"child", "a lock covers a subtree", Violation{Path: "spec.template", Lock: "immutable"}, ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
-		{"mirrored list", "clusterIPs for clusterIP", Violation{Path: "spec.clusterIP", Lock: "rule"}, ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
-		{"another field", "the server knows more", Violation{Path: "spec.b", Lock: "immutable"}, ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
-		{"a field that begins alike", "it is another one", Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
-		{"no field", "a webhook's refusal is not hidden by a lock", Violation{Path: "spec.b", Lock: "immutable", Message: "field is immutable"}, ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
-		{"no field, the same rule", "a rule at the root", Violation{Path: "", Lock: "rule", Message: "the size may only grow"}, ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
+		{"same field", "it is reported once", violationOf(result.Violation{Path: "spec.class", Lock: "immutable"}), ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
+		{"parent", "some kinds name the spec only", violationOf(result.Violation{Path: "spec.serviceName", Lock: "immutable"}), ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
+		{"child", "a lock covers a subtree", violationOf(result.Violation{Path: "spec.template", Lock: "immutable"}), ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
+		{"mirrored list", "clusterIPs for clusterIP", violationOf(result.Violation{Path: "spec.clusterIP", Lock: "rule"}), ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
+		{"another field", "the server knows more", violationOf(result.Violation{Path: "spec.b", Lock: "immutable"}), ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
+		{"a field that begins alike", "it is another one", violationOf(result.Violation{Path: "spec.class", Lock: "immutable"}), ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
+		{"no field", "a webhook's refusal is not hidden by a lock", violationOf(result.Violation{Path: "spec.b", Lock: "immutable", Message: "field is immutable"}), ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
+		{"no field, the same rule", "a rule at the root", violationOf(result.Violation{Path: "", Lock: "rule", Message: "the size may only grow"}), ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := verdict{violations: []Violation{test.violation}}
+			v := verdict{violations: []violation{test.violation}}
 			v.addServer(&Live{Old: &yamldoc.Document{}, Refusals: []ServerRefusal{test.refusal}})
 			var got []string
 			for _, b := range v.violations {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
@@ -44,14 +45,14 @@ func (k *kinds) covering(p request) []*definition {
 func (d move) definition() *definition {
 	return &definition{
 		find:    d.find,
-		replace: func(r request, _ builtin.Verdict) *Replacement { return d.new.replacement(r) },
+		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.new.replacement(r) },
 	}
 }
 
 func (d move) find(v *verdict, p request) error {
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
-		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		v.unknown = append(v.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there%s",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name, askCluster)})
 		return nil
@@ -82,7 +83,7 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(v *Violation, _ *kind.Finding) { by.place(v, p, version) }
+	place := func(v *violation, _ *kind.Finding) { by.place(v, p, version) }
 	err = cmp.Or(unmoved.addFound(definition, kind.Update{New: oldObj, Old: oldObj}, place),
 		moved.addFound(definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {
@@ -92,7 +93,7 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 	for i := range unmoved.violations {
 		known[unmoved.violations[i].summary()] = true
 	}
-	var violations []Violation
+	var violations []violation
 	for _, b := range moved.violations {
 		if !known[b.summary()] {
 			violations = append(violations, b)

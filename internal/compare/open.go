@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -126,7 +127,7 @@ func (d *openKind) load() error {
 func (d *openKind) definition() *definition {
 	return &definition{
 		covers: d.covers, find: d.find,
-		replace: func(r request, _ builtin.Verdict) *Replacement { return d.replacement(r) },
+		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.replacement(r) },
 	}
 }
 
@@ -145,17 +146,17 @@ func (d *openKind) find(v *verdict, p request) error {
 }
 
 // place adds where the lock or rule of a violation is.
-func (d *openKind) place(b *Violation, _ *kind.Finding) {
+func (d *openKind) place(b *violation, _ *kind.Finding) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 
 // replacement returns what replacing a refused object costs, which nobody knows.
-func (d *openKind) replacement(p request) *Replacement {
+func (d *openKind) replacement(p request) *result.Replacement {
 	if p.new.Kind == "" {
 		message := "the loss depends on the objects that are deployed with these values"
-		return &Replacement{Cost: CostUnknown, Message: message, How: []string{keepOldValues}}
+		return &result.Replacement{Cost: result.CostUnknown, Message: message, How: []string{keepOldValues}}
 	}
-	return customReplacement(CostUnknown, kindArgument(p.new), p)
+	return customReplacement(result.CostUnknown, kindArgument(p.new), p)
 }
 
 // kindArgument names the kind of an object for kubectl.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -25,7 +26,7 @@ func (k *kinds) operatorOf(o *manifest.Object) (kind *operators.Kind, ok bool) {
 func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 	return &definition{
 		find: func(v *verdict, r request) error {
-			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ", func(b *Violation, found *builtin.Violation) {
+			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ", func(b *violation, found *builtin.Violation) {
 				b.addOperator(kind.Operator, found, r)
 				if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.at) }) {
 					b.hide()
@@ -33,7 +34,7 @@ func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 			})
 			return nil
 		},
-		replace: func(r request, rows builtin.Verdict) *Replacement {
+		replace: func(r request, rows builtin.Verdict) *result.Replacement {
 			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
 			in := placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace))
 			return rowsReplacement(kind.Replacement(in, rows), rows, r)
@@ -59,7 +60,7 @@ func operatorObjects(crds []*customKind, r request) (newObj, oldObj map[string]a
 }
 
 // addOperator adds who refuses, and how that is known.
-func (v *Violation) addOperator(o operators.Operator, found *builtin.Violation, r request) {
+func (v *violation) addOperator(o operators.Operator, found *builtin.Violation, r request) {
 	if v.Lock == lockRule {
 		v.Change = digestObjects(r.new.Value(), r.old.Value())
 	}
@@ -74,7 +75,7 @@ func (v *Violation) addOperator(o operators.Operator, found *builtin.Violation, 
 
 // showAsWritten replaces the values of a violation by those of the manifests, which have them where the operator's form says
 // the same in another way: "5Gi" for "5368709120".
-func (v *Violation) showAsWritten(p request) {
+func (v *violation) showAsWritten(p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
 		if is := yamldoc.At(obj, at...); shown.OK && is != nil {

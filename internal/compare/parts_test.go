@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -57,13 +58,13 @@ func TestCommands(t *testing.T) {
 
 // TestReplacementCosts: what needs no acknowledgement, and which of two costs counts.
 func TestReplacementCosts(t *testing.T) {
-	rising := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	rising := []result.Cost{result.CostNone, result.CostRestart, result.CostDowntime, result.CostUnknown, result.CostData, result.CostCascade}
 	for i, a := range rising {
-		if r := (&Replacement{Cost: a}); r.harmless() != (i <= 2) {
-			t.Errorf("%s is harmless: %v", a, r.harmless())
+		if r := (&result.Replacement{Cost: a}); harmless(r) != (i <= 2) {
+			t.Errorf("%s is harmless: %v", a, harmless(r))
 		}
 		for j, b := range rising {
-			if (&Replacement{Cost: a}).worse(&Replacement{Cost: b}) != (i > j) {
+			if worse(&result.Replacement{Cost: a}, &result.Replacement{Cost: b}) != (i > j) {
 				t.Errorf("%s is worse than %s: %v", a, b, i <= j)
 			}
 		}
@@ -90,10 +91,10 @@ func TestRepeatedContainers(t *testing.T) {
 	f.Parse([]byte("a: b"))
 	o := &manifest.Object{ID: manifest.ID{Kind: "Widget", Name: "a"}, Document: f.Documents[0]}
 	large := value{Data: strings.Repeat("x", 5<<20), OK: true}
-	keyed, plain := &Violation{Path: "a", old: large, key: value{Data: "k", OK: true}}, &Violation{Path: "a", old: large}
+	keyed, plain := &violation{old: large, key: value{Data: "k", OK: true}}, &violation{old: large}
 	p := &printer{}
 	var got []bool
-	for _, b := range []*Violation{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
+	for _, b := range []*violation{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
 		v := *b
 		p.complete(&v, o)
 		if string(v.Key) != string(raw(v.key)) || v.ValuesLeftOut == (v.Old != nil) {

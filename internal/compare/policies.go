@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
@@ -67,31 +68,31 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	found := c.policies.Check(u)
 	if len(found.Refused) > 0 && v.replacement == nil {
 		kind := c.worst(p)
-		v.replacement = &Replacement{
+		v.replacement = &result.Replacement{
 			Cost: kind.Cost, Message: "a policy refuses the update, and may refuse a new object too",
 			How: slices.Concat([]string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"}, kind.How),
 		}
 	}
-	var violations []Violation
+	var violations []violation
 	for _, r := range found.Refused {
-		violations = append(violations, Violation{
+		violations = append(violations, violation{Violation: result.Violation{
 			Lock: lockRule, Rule: r.Expression, Message: r.Message, Policy: r.Policy + "/" + r.Binding,
 			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld, Change: digestObjects(p.new.Value(), p.old.Value()),
-		})
+		}})
 	}
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {
-			v.unknown = append(v.unknown, Remark{Message: "the old object is of " + p.old.APIVersion +
+			v.unknown = append(v.unknown, result.Remark{Message: "the old object is of " + p.old.APIVersion +
 				", and only the server can convert it; a policy may refuse the update: " + r.Message + askCluster})
 		}
 		violations = nil
 	}
 	v.merge(violations)
 	for _, text := range found.Unknown {
-		v.addRemarks([]Remark{{Message: text + askCluster}}, nil)
+		v.addRemarks([]result.Remark{{Message: text + askCluster}}, nil)
 	}
 	for _, text := range found.Notes {
-		v.addRemarks(nil, []Remark{{Message: text}})
+		v.addRemarks(nil, []result.Remark{{Message: text}})
 	}
 }
 

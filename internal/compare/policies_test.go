@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -98,7 +99,7 @@ func TestPolicies(t *testing.T) {
 		if len(r.Violations) > 0 && (len(r.Replacements) == 0 || r.Violations[0].Policy != "p/bind-p") {
 			t.Errorf("%s: no way out, or no name: %+v", row.name, r.Violations[0])
 		}
-		cost := map[bool]string{false: CostUnknown, true: CostNone}[row.name == "a ConfigMap"] // as the kind has it
+		cost := map[bool]result.Cost{false: result.CostUnknown, true: result.CostNone}[row.name == "a ConfigMap"] // as the kind has it
 		if len(r.Replacements) > 0 && r.Replacements[0].Cost != cost {
 			t.Errorf("%s: a replacement costs %q, want %q", row.name, r.Replacements[0].Cost, cost)
 		}

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -113,7 +114,7 @@ func (g *group) decide(members []member) {
 		switch {
 		case isUpdate && !mayBeNew && (m.agreement == allAllow || m.agreement == allRefuse):
 		case isUpdate || m.agreement == allRefuse || m.agreement == notCompared:
-			*m.verdict = verdict{unknown: []Remark{{Path: "metadata.name", Message: g.unknown(m)}}}
+			*m.verdict = verdict{unknown: []result.Remark{{Path: "metadata.name", Message: g.unknown(m)}}}
 		default:
 			*m.verdict = verdict{}
 		}

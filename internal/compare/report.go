@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -27,23 +26,23 @@ type Report struct {
 	Version string `json:"version"` // of the JSON form
 	Allowed bool   `json:"allowed"`
 	// Complete is true if everything that changed was checked: nothing is unreadable, not covered, unknown or of an unchecked kind.
-	Complete     bool          `json:"complete"`
-	Checked      int           `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped      int           `json:"skipped"`
-	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
-	Violations   []Violation   `json:"violations"`   // by object in the order of NEW, then by path
-	Unknown      []Remark      `json:"unknown"`
-	Notes        []Remark      `json:"notes"`
-	Replacements []Replacement `json:"replacements"`
-	Deletions    []Deletion    `json:"deletions"`
-	Units        []Unit        `json:"units"`
-	NotCovered   []NotCovered  `json:"notCovered"`
-	Excluded     []string      `json:"excluded"` // changed files that the settings exclude
+	Complete     bool                 `json:"complete"`
+	Checked      int                  `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped      int                  `json:"skipped"`
+	SkippedKinds []result.KindCount   `json:"skippedKinds"` // that no schema covers
+	Violations   []result.Violation   `json:"violations"`   // by object in the order of NEW, then by path
+	Unknown      []result.Remark      `json:"unknown"`
+	Notes        []result.Remark      `json:"notes"`
+	Replacements []result.Replacement `json:"replacements"`
+	Deletions    []result.Deletion    `json:"deletions"`
+	Units        []result.Unit        `json:"units"`
+	NotCovered   []result.NotCovered  `json:"notCovered"`
+	Excluded     []string             `json:"excluded"` // changed files that the settings exclude
 	// UncheckedKinds are the kinds of changed objects whose definition is not complete: their CRDs or operators may refuse more.
-	UncheckedKinds []KindCount `json:"uncheckedKinds"`
-	Warnings       []string    `json:"warnings"`
-	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error     `json:"errors,omitempty"`
+	UncheckedKinds []result.KindCount `json:"uncheckedKinds"`
+	Warnings       []string           `json:"warnings"`
+	MoreViolations int                `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error            `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
 	// Unchanged is how many units and files were not read, since both sides have them alike.
@@ -58,133 +57,6 @@ type Report struct {
 
 // reportVersion is the version of the JSON form of reports: fields may be added to it, and none is removed or changes its meaning.
 const reportVersion = "v1"
-
-// Subject is an object that the report is about.
-type Subject struct {
-	Object     string `json:"object"` // "namespace/name", or "name"
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
-	File       string `json:"file,omitempty"`
-	// Line is the line of the field, or of its nearest parent in NEW; of a Replacement, the line of the object.
-	Line int `json:"line,omitempty"`
-	// From is the file that the value came through, if several lines of the change may have made it.
-	From string `json:"from,omitempty"`
-
-	// Unit is the unit that the object comes from, "" for an object in a file that no unit reads.
-	Unit string `json:"unit,omitempty"`
-
-	// Column belongs to Line; ObjectLine is where the object begins.
-	Column, ObjectLine int `json:"-"`
-
-	document *yamldoc.Document // nil for a subject that was made by hand
-}
-
-// Same reports whether two subjects are one object.
-func (s *Subject) Same(other *Subject) bool {
-	if s.document != nil && other.document != nil {
-		return s.document == other.document
-	}
-	return s.Object == other.Object && s.Kind == other.Kind && s.File == other.File && s.ObjectLine == other.ObjectLine
-}
-
-// Violation is one lock or rule that an update breaks.
-type Violation struct {
-	Subject
-	// OldFile and OldLine are where OLD has the field, or its nearest parent; "" and 0 for an object of a cluster.
-	OldFile string `json:"oldFile,omitempty"`
-	OldLine int    `json:"oldLine,omitempty"`
-
-	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
-	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
-	Policy          string          `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
-	SchemaPath      string          `json:"schemaPath,omitempty"`
-	Old             json.RawMessage `json:"old,omitempty"`
-	New             json.RawMessage `json:"new,omitempty"`
-	Key             json.RawMessage `json:"key,omitempty"`
-	Differences     []Difference    `json:"differences,omitempty"`
-	MoreDifferences int             `json:"moreDifferences,omitempty"` // beyond the limit of a report
-	ValuesLeftOut   bool            `json:"valuesLeftOut,omitempty"`   // Old and New, which the report has often enough
-	Redacted        bool            `json:"redacted,omitempty"`
-	Accepted        bool            `json:"accepted,omitempty"`
-	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
-	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
-	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function, or whose CRD
-	Message         string          `json:"message"`
-
-	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object too.
-	Unforced bool `json:"-"`
-	// Moved is set when OLD has the object in another file of its tree.
-	Moved bool `json:"-"`
-	// Replaced is set when the object asks its tool to replace it, and nothing worse than downtime comes of it.
-	Replaced bool `json:"-"`
-	// AcceptedReason is the reason of the entry that accepts the violation.
-	AcceptedReason string `json:"-"`
-	// Change is a digest of the old and new value, for acceptances.
-	Change string `json:"-"`
-	// Item names the item of a keyed list that Path leads through, by its keys; Owners says who last set the field.
-	Item, Owners string `json:"-"`
-	// LockFile and LockLine are where the lock is, "" for built-in kinds.
-	LockFile string `json:"-"`
-	LockLine int    `json:"-"`
-	// Version is the version of the CRD that has the lock, where the objects are of two versions.
-	Version string `json:"-"`
-	// Reason is why the two sides cannot be compared, for the lock "incomparable".
-	Reason string `json:"-"`
-	// Says is the message of the CEL rules that equal the lock.
-	Says string `json:"-"`
-	// OnlyOld is set for a lock that NEW no longer has.
-	OnlyOld bool `json:"-"`
-
-	at            fieldpath.Path          // Path, as a value
-	old, new, key value                   // of which Old, New and Key are printed
-	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
-	by            []celrun.Rule           // that refuse the update together with the lock
-}
-
-// Difference is one place below a violation at which the two sides differ.
-type Difference struct {
-	Path string          `json:"path"`
-	Old  json.RawMessage `json:"old,omitempty"`
-	New  json.RawMessage `json:"new,omitempty"`
-}
-
-// Remark is something to know about a field that is not a violation.
-type Remark struct {
-	Subject
-	Path    string `json:"path"`
-	Message string `json:"message"`
-}
-
-// Replacement is what it takes to replace a refused object.
-type Replacement struct {
-	Subject
-	Cost      string `json:"cost"`      // one of the costs below
-	Requested bool   `json:"requested"` // the object asks its tool to replace it
-	// RequestedNew is set where the change itself adds the request.
-	RequestedNew bool     `json:"requestedNew,omitempty"`
-	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
-	Message      string   `json:"message"`
-	How          []string `json:"how"` // alternatives, the gentlest first: a command, an edit, or several steps, one a line
-
-	// Must is set where no edit gets the change through: only a replacement makes it.
-	Must bool `json:"-"`
-}
-
-// The costs of deleting an object and creating it again.
-const (
-	CostNone     = "none"     // nothing is lost
-	CostRestart  = "restart"  // work starts again
-	CostDowntime = "downtime" // pods, an address or access are missing meanwhile
-	CostData     = "data"     // data can be lost
-	CostCascade  = "cascade"  // other objects are deleted with it
-	CostUnknown  = "unknown"
-)
-
-// Costs returns the costs, the least first; unknown ones come before those that lose data.
-func Costs() []string {
-	return []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
-}
 
 // Error is an input that could not be used.
 type Error struct {
@@ -201,7 +73,7 @@ func (r *Report) Advise(words *strings.Replacer) {
 	for i := range r.Warnings {
 		r.Warnings[i] = words.Replace(r.Warnings[i])
 	}
-	for _, remarks := range [...][]Remark{r.Unknown, r.Notes} {
+	for _, remarks := range [...][]result.Remark{r.Unknown, r.Notes} {
 		for i := range remarks {
 			remarks[i].Message = words.Replace(remarks[i].Message)
 		}
@@ -211,9 +83,6 @@ func (r *Report) Advise(words *strings.Replacer) {
 		e.Message, e.Text = words.Replace(e.Message), words.Replace(e.Text)
 	}
 }
-
-// Refused reports whether the violation counts against the change.
-func (v *Violation) Refused() bool { return !v.Accepted && !v.Replaced }
 
 // The third step of a check: the report.
 
@@ -244,11 +113,11 @@ func (c *checker) addVerdicts(pairs []pair, verdicts []verdict, errs []error) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	var re *Replacement
+	var re *result.Replacement
 	if v.replacement != nil {
 		re = c.replacementOf(p, v)
 	}
-	replaced := re != nil && re.Requested && re.harmless()
+	replaced := re != nil && re.Requested && harmless(re)
 	for i := range v.violations {
 		violation := &v.violations[i]
 		r.complete(violation, p.new)
@@ -257,17 +126,17 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 			violation.Change = violation.change(p.new, v.old)
 		}
 		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, *violation)
+		c.report.Violations = append(c.report.Violations, violation.Violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
 		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
 	}
 	for _, u := range v.unknown {
-		c.report.Unknown = append(c.report.Unknown, u.about(p.new))
+		c.report.Unknown = append(c.report.Unknown, about(u, p.new))
 	}
 	for _, n := range v.notes {
-		c.report.Notes = append(c.report.Notes, n.about(p.new))
+		c.report.Notes = append(c.report.Notes, about(n, p.new))
 	}
 	if re != nil {
 		c.report.Replacements = append(c.report.Replacements, *re)
@@ -283,8 +152,8 @@ type printer struct {
 const maxRepeated = 16 << 20
 
 // subject returns the subject of a Remark or violation at a path of an object.
-func subject(o *manifest.Object, at fieldpath.Path) Subject {
-	s := Subject{Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, Unit: o.Unit, File: o.Document.File, document: o.Document}
+func subject(o *manifest.Object, at fieldpath.Path) result.Subject {
+	s := result.Subject{Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, Unit: o.Unit, File: o.Document.File}
 	var begin, place yamldoc.Position
 	if o.Document.Place == nil {
 		begin, place = o.Document.Position(), o.Locate(at)
@@ -294,17 +163,17 @@ func subject(o *manifest.Object, at fieldpath.Path) Subject {
 		s.File, s.From = decides.File, decides.From
 	}
 	s.Line, s.Column, s.ObjectLine = place.Line, place.Column, begin.Line
-	return s
+	return s.WithIdentity(o.Document)
 }
 
 // about completes a remark about an object.
-func (r Remark) about(o *manifest.Object) Remark {
+func about(r result.Remark, o *manifest.Object) result.Remark {
 	r.Subject = subject(o, fieldpath.Resolve(r.Path, o.Value()))
 	return r
 }
 
 // addOld adds where the violation's field is in OLD. An object of a cluster has no file.
-func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
+func (v *violation) addOld(newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
@@ -318,7 +187,7 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 }
 
 // complete adds the object of a violation, and what is printed of its values.
-func (r *printer) complete(v *Violation, o *manifest.Object) {
+func (r *printer) complete(v *violation, o *manifest.Object) {
 	at := v.at
 	if o.Document.Place != nil && len(v.Differences) > 0 { // several files may have made the value; the one that changed it counts
 		at = fieldpath.Resolve(v.Differences[0].Path, o.Value())
@@ -353,7 +222,7 @@ func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secr
 
 // change identifies the change that a violation is about: of the value at its path, or else of the whole object. The message counts
 // where only the server knows its reason.
-func (v *Violation) change(newObj, oldObj *manifest.Object) string {
+func (v *violation) change(newObj, oldObj *manifest.Object) string {
 	newVal, oldVal := v.new, v.old
 	if oldObj == nil {
 		return digest(oldVal, newVal)
@@ -434,8 +303,8 @@ func identical(a, b value) bool {
 	return !a.OK
 }
 
-// entry returns the entry that accepts v and no other change, without a reason.
-func (v *Violation) entry() accept.Entry {
+// entryOf returns the entry that accepts a violation and no other change, without a reason.
+func entryOf(v *result.Violation) accept.Entry {
 	return accept.Entry{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Change: v.Change}
 }
 
@@ -443,7 +312,7 @@ func (v *Violation) entry() accept.Entry {
 func (r *Report) accept(in *Input, now time.Time) {
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		entry := in.Accepted.Match(v.entry(), v.Rule, now)
+		entry := in.Accepted.Match(entryOf(v), v.Rule, now)
 		if entry == nil {
 			continue
 		}
@@ -454,7 +323,7 @@ func (r *Report) accept(in *Input, now time.Time) {
 		replacement := &r.Replacements[i]
 		replacement.Accepted = true
 		for j := range r.Violations {
-			if v := &r.Violations[j]; v.Same(&replacement.Subject) && !v.Accepted {
+			if v := &r.Violations[j]; v.Same(replacement.Subject) && !v.Accepted {
 				replacement.Accepted = false
 			}
 		}
@@ -476,7 +345,7 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	var entries []accept.Entry
 	for i := range r.Violations {
 		if v := &r.Violations[i]; !v.Accepted {
-			e := v.entry()
+			e := entryOf(v)
 			e.Reason = reason
 			entries = append(entries, e)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -38,7 +39,7 @@ func TestReportParts(t *testing.T) {
 	if class := &r.Violations[0]; string(class.Old) != `"p"` || string(class.New) != `"q"` || class.Change == "" || class.Change == region.Change {
 		t.Errorf("the violation is %+v", class)
 	}
-	if len(r.Replacements) != 2 || r.Replacements[0].Accepted || r.Replacements[0].Cost != CostUnknown {
+	if len(r.Replacements) != 2 || r.Replacements[0].Accepted || r.Replacements[0].Cost != result.CostUnknown {
 		t.Fatalf("the replacements are %+v", r.Replacements)
 	}
 	for i, want := range []string{"kubectl delete widgets.example.com x --namespace a && kubectl apply -f x.yaml", "kubectl delete widgets.example.com '-y z' --namespace a && kubectl apply -f x.yaml"} {
@@ -96,17 +97,17 @@ func TestReplacementRequested(t *testing.T) {
 	for _, test := range []struct {
 		newCost, oldCost string
 		new              string
-		cost             string
+		cost             result.Cost
 		allowed          bool
 	}{
-		{"none", "none", asks, CostNone, true},
-		{"downtime", "restart", asks, CostDowntime, true},
-		{"none", "", asks, CostUnknown, false},
-		{"", "none", asks, CostUnknown, false},
-		{"restart", "data", asks, CostData, false},
-		{"cascade", "none", asks, CostCascade, false},
-		{"nothing", "none", asks, CostUnknown, false},
-		{"none", "none", widget("v1", "a", "x", "{class: q}"), CostNone, false},
+		{"none", "none", asks, result.CostNone, true},
+		{"downtime", "restart", asks, result.CostDowntime, true},
+		{"none", "", asks, result.CostUnknown, false},
+		{"", "none", asks, result.CostUnknown, false},
+		{"restart", "data", asks, result.CostData, false},
+		{"cascade", "none", asks, result.CostCascade, false},
+		{"nothing", "none", asks, result.CostUnknown, false},
+		{"none", "none", widget("v1", "a", "x", "{class: q}"), result.CostNone, false},
 	} {
 		r := check(t, map[string]string{"crd.yaml": costs(test.newCost), "x.yaml": test.new}, map[string]string{"crd.yaml": costs(test.oldCost), "x.yaml": widget("v1", "a", "x", "{class: p}")}, Options{})
 		if len(r.Violations) != 1 || len(r.Replacements) != 1 {

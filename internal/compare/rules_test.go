@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
@@ -70,7 +71,7 @@ func TestRealRules(t *testing.T) {
 			return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: x, namespace: a}, spec: %s}", c.apiVersion, c.kind, spec)
 		}
 		r := check(t, map[string]string{"crd.yaml": string(data), "x.yaml": object(c.new)}, map[string]string{"crd.yaml": string(data), "x.yaml": object(c.old)}, Options{})
-		if r.Allowed || !slices.ContainsFunc(r.Violations, func(v Violation) bool { return strings.HasPrefix(v.Path, c.want) && v.Rule != "" }) {
+		if r.Allowed || !slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return strings.HasPrefix(v.Path, c.want) && v.Rule != "" }) {
 			t.Errorf("%s: got %q, %v", c.name, found(r), r.Errors)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
@@ -75,12 +76,11 @@ func (d *customKind) unconverted(v *verdict, last *crd.Version, written, obj map
 // object too.
 func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	path := at.String()
-	if slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
+	if slices.ContainsFunc(v.violations, func(b violation) bool { return b.Path != "" && related(b.Path, path) }) {
 		return
 	}
-	v.violations = append(v.violations, Violation{
-		Path: path, at: at, Lock: lockServer, Message: message, Unforced: true,
-	})
+	refusal := result.Violation{Path: path, Lock: lockServer, Message: message, Unforced: true}
+	v.violations = append(v.violations, violation{Violation: refusal, at: at})
 	if edit != "" {
 		v.edits = append(v.edits, edit)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -142,7 +143,7 @@ func TestApplied(t *testing.T) {
 		}
 		for by, want := range map[tool.Method]string{tool.ServerSide: row.serverSide, tool.ClientSide: row.clientSide, tool.ThreeWay: row.clientSide, tool.Replace: row.plain} {
 			r := check(t, map[string]string{"x.yaml": object(row.new)}, map[string]string{"x.yaml": object(row.old)}, Options{Applier: by})
-			named := slices.ContainsFunc(r.Violations, func(v Violation) bool {
+			named := slices.ContainsFunc(r.Violations, func(v result.Violation) bool {
 				return v.Path == want && v.Lock == lockServer || want != "" && strings.Contains(v.Rule, want)
 			})
 			if len(r.Errors) > 0 || named != (want != "") || !named && len(r.Violations) > 0 {
@@ -253,7 +254,9 @@ func TestReplacedCRD(t *testing.T) {
 		for by, want := range map[tool.Method]string{tool.ServerSide: row.apply, tool.ClientSide: row.apply, tool.Replace: row.put} {
 			r := check(t, map[string]string{"crd.yaml": ruled, "x.yaml": widget("v1", "a", "x", row.new)},
 				map[string]string{"crd.yaml": widgets("None", before, before), "x.yaml": widget("v1", "a", "x", row.old)}, Options{Applier: by})
-			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return want == "" || v.Lock == lockServer || strings.Contains(v.Rule, want) })
+			refused := slices.ContainsFunc(r.Violations, func(v result.Violation) bool {
+				return want == "" || v.Lock == lockServer || strings.Contains(v.Rule, want)
+			})
 			if len(r.Errors) > 0 || refused != (want != "") || !refused && len(r.Violations) > 0 {
 				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, found(r), r.Errors, want, row.reason)
 			}
@@ -318,7 +321,7 @@ func TestServerSideWays(t *testing.T) {
 			continue
 		}
 		matches := func(how, beginning string) bool { return strings.HasPrefix(how, beginning) }
-		if re := r.Replacements[0]; re.Cost != CostNone || re.Requested != row.requested || !slices.EqualFunc(re.How, row.how, matches) {
+		if re := r.Replacements[0]; re.Cost != result.CostNone || re.Requested != row.requested || !slices.EqualFunc(re.How, row.how, matches) {
 			t.Errorf("%s: %+v", row.name, re)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -82,18 +83,18 @@ func TestFinish(t *testing.T) {
 		allowed, complete bool
 	}{
 		{"nothing", Report{}, true, true},
-		{"one that was accepted", Report{Violations: []Violation{{Accepted: true}}}, true, true},
-		{"one that was not", Report{Violations: []Violation{{Accepted: true}, {}}}, false, true},
-		{"one more", Report{Violations: []Violation{{Accepted: true}}, MoreViolations: 1}, false, true},
-		{"unknown", Report{Unknown: []Remark{{}}}, true, false},
+		{"one that was accepted", Report{Violations: []result.Violation{{Accepted: true}}}, true, true},
+		{"one that was not", Report{Violations: []result.Violation{{Accepted: true}, {}}}, false, true},
+		{"one more", Report{Violations: []result.Violation{{Accepted: true}}, MoreViolations: 1}, false, true},
+		{"unknown", Report{Unknown: []result.Remark{{}}}, true, false},
 		{"unreadable", Report{Errors: []Error{{}}}, true, false},
-		{"not covered", Report{NotCovered: []NotCovered{{Changed: true}}}, true, false},
-		{"not covered, and accepted", Report{NotCovered: []NotCovered{{Changed: true, Accepted: true}}}, true, true},
-		{"not covered on both sides alike", Report{NotCovered: []NotCovered{{}}}, true, true},
+		{"not covered", Report{NotCovered: []result.NotCovered{{Changed: true}}}, true, false},
+		{"not covered, and accepted", Report{NotCovered: []result.NotCovered{{Changed: true, Accepted: true}}}, true, true},
+		{"not covered on both sides alike", Report{NotCovered: []result.NotCovered{{}}}, true, true},
 		{"excluded", Report{Excluded: []string{"a"}}, true, true},
-		{"a changed object without a schema", Report{SkippedKinds: []KindCount{{Objects: 2, Changed: 1}}}, true, false},
-		{"an object without a schema that did not change", Report{SkippedKinds: []KindCount{{Objects: 2}}}, true, true},
-		{"a kind whose rules are not known", Report{UncheckedKinds: []KindCount{{Objects: 1, Changed: 1}}}, true, false},
+		{"a changed object without a schema", Report{SkippedKinds: []result.KindCount{{Objects: 2, Changed: 1}}}, true, false},
+		{"an object without a schema that did not change", Report{SkippedKinds: []result.KindCount{{Objects: 2}}}, true, true},
+		{"a kind whose rules are not known", Report{UncheckedKinds: []result.KindCount{{Objects: 1, Changed: 1}}}, true, false},
 	} {
 		for _, strict := range []bool{false, true} {
 			r := row.r

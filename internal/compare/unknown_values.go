@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -72,7 +73,7 @@ func (e *encryption) merge(newVal, oldVal any, at string) (merged any, changed b
 	switch o := oldVal.(type) {
 	case map[string]any:
 		n, _ := newVal.(map[string]any)
-		result := o
+		out := o
 		for name, was := range o {
 			member, has := n[name]
 			if !has {
@@ -80,24 +81,24 @@ func (e *encryption) merge(newVal, oldVal any, at string) (merged any, changed b
 			}
 			if is, differs := e.merge(member, was, at+"/"+pointer.Escape(name)); differs {
 				if !changed {
-					changed, result = true, maps.Clone(o)
+					changed, out = true, maps.Clone(o)
 				}
-				result[name] = is
+				out[name] = is
 			}
 		}
-		return result, changed
+		return out, changed
 	case []any:
 		n, _ := newVal.([]any)
-		result := o
+		out := o
 		for i := 0; i < len(o) && len(n) == len(o); i++ {
 			if is, differs := e.merge(n[i], o[i], at+"/"+strconv.Itoa(i)); differs {
 				if !changed {
-					changed, result = true, slices.Clone(o)
+					changed, out = true, slices.Clone(o)
 				}
-				result[i] = is
+				out[i] = is
 			}
 		}
-		return result, changed
+		return out, changed
 	}
 	return e.scalar(newVal, oldVal, at)
 }
@@ -122,15 +123,15 @@ func (v *verdict) excuseUnknown(p pair) {
 	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(violation Violation) bool {
+	v.violations = slices.DeleteFunc(v.violations, func(violation violation) bool {
 		isUnknown := p.unknownAt(violation.at) || p.unknownBelow(&violation)
 		if !isUnknown && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
-			isUnknown = !slices.ContainsFunc(violation.Differences, func(d Difference) bool {
+			isUnknown = !slices.ContainsFunc(violation.Differences, func(d result.Difference) bool {
 				return !p.unknownAt(fieldpath.Resolve(d.Path, p.new.Value(), p.old.Value()))
 			})
 		}
 		if isUnknown {
-			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
+			v.unknown = append(v.unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
 				"refused if the value changes, which depends on a variable or a Secret that the files do not tell (--render CMD can fill it in): %s", violation.summary())})
 		}
 		return isUnknown
@@ -144,7 +145,7 @@ func (v *verdict) excuseUnknown(p pair) {
 func (p pair) unknownAt(at fieldpath.Path) bool { return isUnknown(p.new, at) || isUnknown(p.old, at) }
 
 // unknownBelow reports whether all members are unknown that differ in the objects of a violation.
-func (p pair) unknownBelow(v *Violation) bool {
+func (p pair) unknownBelow(v *violation) bool {
 	newVal, isObject := v.new.Data.(map[string]any)
 	oldVal, both := v.old.Data.(map[string]any)
 	if !isObject || !both || !v.new.OK || !v.old.OK || len(newVal) != len(oldVal) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -19,20 +21,20 @@ import (
 
 // verdict is what an API server makes of one update by one definition of the kind.
 type verdict struct {
-	violations     []Violation
+	violations     []violation
 	more           int // violations beyond the limit of a report
-	unknown, notes []Remark
-	replacement    *Replacement     // what replacing the object costs, where there are violations
-	edits          []string         // of the manifest, each of which is enough for one violation
-	rows           builtin.Verdict  // of a kind that is known from data
-	old            *manifest.Object // what new was compared with
+	unknown, notes []result.Remark
+	replacement    *result.Replacement // what replacing the object costs, where there are violations
+	edits          []string            // of the manifest, each of which is enough for one violation
+	rows           builtin.Verdict     // of a kind that is known from data
+	old            *manifest.Object    // what new was compared with
 }
 
 // refuses reports whether the update is refused.
 func (v *verdict) refuses() bool { return len(v.violations)+v.more > 0 }
 
 // addRemarks adds remarks that v does not have yet.
-func (v *verdict) addRemarks(unknown, notes []Remark) {
+func (v *verdict) addRemarks(unknown, notes []result.Remark) {
 	for _, u := range unknown {
 		if !slices.Contains(v.unknown, u) {
 			v.unknown = append(v.unknown, u)
@@ -46,9 +48,9 @@ func (v *verdict) addRemarks(unknown, notes []Remark) {
 }
 
 // merge adds what another version or definition has found, without what v has already.
-func (v *verdict) merge(violations []Violation) {
+func (v *verdict) merge(violations []violation) {
 	type identity struct{ path, lock, rule, key, policy, message string }
-	identify := func(b *Violation) identity {
+	identify := func(b *violation) identity {
 		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.OK, string(raw(b.key))), b.Policy, ""}
 		if b.Policy != "" {
 			id.message = b.Message // two failures of one policy have no rule
@@ -74,19 +76,17 @@ type request struct {
 	by      builtin.Applier // the form of the request; "" where a cluster has answered it
 }
 
-// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in kinds.
-func (v *Violation) Evidence() string {
-	switch {
-	case v.Source == "":
-		return ""
-	case v.EnforcedBy == "":
-		return "known from " + v.Source
-	}
-	return "refused by " + v.EnforcedBy + ": " + v.Source
+// violation is a violation of one pair on its way into the report.
+type violation struct {
+	result.Violation
+	at            fieldpath.Path          // Path, as a value
+	old, new, key value                   // of which Old, New and Key are printed
+	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
+	by            []celrun.Rule           // that refuse the update together with the lock
 }
 
 // summary is the violation in one line.
-func (v *Violation) summary() string {
+func (v *violation) summary() string {
 	if v.Path == "" {
 		return v.Message
 	}
@@ -103,17 +103,17 @@ type value = checks.Value
 func same(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
 // newViolation returns what a validator found at a path, without the subject and the place of the lock.
-func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
-	v := Violation{
-		Path: path, at: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath,
-		old: value{Data: found.Old, OK: found.HasOld}, new: value{Data: found.New, OK: found.HasNew}, key: value{Data: found.Key, OK: found.HasKey},
-		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
-	}
+func newViolation(found *immutability.Violation, path string, at fieldpath.Path) violation {
+	v := violation{at: at}
+	v.Path, v.Lock, v.SchemaPath, v.Message = path, string(found.Lock), found.SchemaPath, found.Message()
+	v.old, v.new = value{Data: found.Old, OK: found.HasOld}, value{Data: found.New, OK: found.HasNew}
+	v.key, v.found, v.MoreDifferences = value{Data: found.Key, OK: found.HasKey}, found, found.MoreDifferences
 	if found.Lock == immutability.LockIncomparable {
 		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
 	}
 	for _, d := range found.Differences {
-		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{Data: d.Old, OK: d.HasOld}), raw(value{Data: d.New, OK: d.HasNew})})
+		was, is := value{Data: d.Old, OK: d.HasOld}, value{Data: d.New, OK: d.HasNew}
+		v.Differences = append(v.Differences, result.Difference{Path: d.Path.String(), Old: raw(was), New: raw(is)})
 	}
 	return v
 }

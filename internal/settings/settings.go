@@ -34,8 +34,8 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -46,8 +46,8 @@ import (
 type Settings struct {
 	Accept          *accept.List
 	Locks           *foreign.Locks
-	RefuseDeletions []string // costs
-	Strict          bool     // a run fails if something that changed was not checked
+	RefuseDeletions []result.Cost
+	Strict          bool // a run fails if something that changed was not checked
 
 	Advisory          bool // refusals do not fail a run
 	KubernetesVersion string
@@ -246,12 +246,16 @@ func (s *Settings) readVersion(d *yamldoc.Document, value any) error {
 
 func (s *Settings) readRefuseDeletions(d *yamldoc.Document, value any) error {
 	costs, err := texts(d, value, "refuse-deletions")
-	for i, cost := range costs {
-		if !slices.Contains(compare.Costs(), cost) {
-			return d.Errorf([]any{"refuse-deletions", i}, "there is no cost %q; the costs are %s", cost, strings.Join(compare.Costs(), ", "))
+	var refused []result.Cost
+	for i, text := range costs {
+		cost := result.Cost(text)
+		if !slices.Contains(result.Costs(), cost) {
+			known := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(result.Costs()), "[]")), ", ")
+			return d.Errorf([]any{"refuse-deletions", i}, "there is no cost %q; the costs are %s", text, known)
 		}
+		refused = append(refused, cost)
 	}
-	s.RefuseDeletions = costs
+	s.RefuseDeletions = refused
 	return err
 }
 

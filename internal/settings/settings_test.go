@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -26,7 +27,7 @@ tools: {clusters/: flux, apps/web.yaml: kubectl}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Accept.Entries) != 1 || len(s.Locks.Entries) != 1 || len(s.Locks.Aliases) != 1 || !reflect.DeepEqual(s.RefuseDeletions, []string{"data", "cascade"}) ||
+	if len(s.Accept.Entries) != 1 || len(s.Locks.Entries) != 1 || len(s.Locks.Aliases) != 1 || !reflect.DeepEqual(s.RefuseDeletions, []result.Cost{"data", "cascade"}) ||
 		!s.Advisory || !reflect.DeepEqual(s.exclude, []string{"**/testdata"}) || !reflect.DeepEqual(s.charts["shop"], []Release{{Values: []string{"prod.yaml", "eu.yaml"}}}) || s.charts["cart"] == nil ||
 		!reflect.DeepEqual(s.charts["pay"], []Release{{"eu", "pay-eu", []string{"eu.yaml"}}, {"us", "", []string{}}}) ||
 		s.KubernetesVersion != "1.36" || s.Applier != tool.ServerSide || s.Tool != tool.ArgoCD ||

@@ -32,6 +32,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/immutability/typed"
 	"github.com/fieldlock/fieldlock/listtype"
 	"github.com/fieldlock/fieldlock/markers"
@@ -70,6 +71,9 @@ var zeroes = map[string]any{
 	"immutability/parameter.Refusals":                        parameter.Refusals{},
 	"immutability/parameter.Value":                           parameter.Value{},
 	"immutability/parameter.Values":                          parameter.Values(nil),
+	"immutability/result.Deletion":                           result.Deletion{},
+	"immutability/result.Subject":                            result.Subject{},
+	"immutability/result.Violation":                          result.Violation{},
 	"immutability/parameter/heat.ImmutableParameterModified": heat.ImmutableParameterModified{},
 	"immutability/parameter/heat.Template":                   heat.Template{},
 	"immutability/parameter/kudo.Enhancement":                kudo.Enhancement{},
@@ -127,6 +131,7 @@ var functions = map[string]struct {
 	"immutability/parameter/kudo.ReadOperatorVersion":    {kudo.ReadOperatorVersion, true},
 	"immutability/parameter/kudo.ReadValues":             {kudo.ReadValues, false},
 	"immutability/parameter/kudo.Review":                 {kudo.Review, true},
+	"immutability/result.Costs":                          {result.Costs, false},
 	"immutability/typed.Compile":                         {typed.Compile[object], true},
 	"immutability/celrule.AnnotateFile":                  {celrule.AnnotateFile, true},
 	"immutability/celrule.ExportFile":                    {celrule.ExportFile, true},

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -326,7 +327,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 		}
 		p.refused = tool.Refused{
 			Group: k.Group, Kind: k.Kind, Namespace: namespace, Name: "NAME", File: "FILE",
-			Precious: replacement.Cost == builtin.CostData || replacement.Cost == builtin.CostCascade,
+			Precious: replacement.Cost == result.CostData || replacement.Cost == result.CostCascade,
 		}
 		p.appliers = []tool.Applier{
 			{Tool: tool.ArgoCD, Apply: "argocd app sync APPLICATION"},

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -123,7 +124,7 @@ func checkAlerts(r *compare.Report) []alert {
 		alerts = append(alerts, a)
 	}
 	alerts = byLine(alerts, r.Violations)
-	remark := func(rule, level, title string, m *compare.Remark) {
+	remark := func(rule, level, title string, m *result.Remark) {
 		field := strings.TrimSpace(m.Kind + " " + m.Object)
 		if m.Path != "" {
 			field += ": " + m.Path
@@ -157,7 +158,7 @@ func checkAlerts(r *compare.Report) []alert {
 	}
 	alerts = append(alerts, lostAlerts(r)...)
 	skipped, unchecked := r.UncheckedChanges()
-	kinds := func(list []compare.KindCount, why string) {
+	kinds := func(list []result.KindCount, why string) {
 		for _, k := range list {
 			alerts = append(alerts, alert{
 				rule: alertUncheckedKind, level: gap, title: "unchecked kind", field: k.Kind + " of " + k.APIVersion, fails: r.Strict,
@@ -180,7 +181,7 @@ func checkAlerts(r *compare.Report) []alert {
 }
 
 // byLine makes one alert of those about one field of several objects of a kind that one line refuses. alerts are those of violations.
-func byLine(alerts []alert, violations []compare.Violation) []alert {
+func byLine(alerts []alert, violations []result.Violation) []alert {
 	var list []alert
 	causes := map[string]int{}
 	others := map[int][]string{} // the objects that an alert stands for, besides its own
@@ -214,7 +215,7 @@ func lostAlerts(r *compare.Report) []alert {
 		}
 		object := d.Kind + " " + d.Object
 		alerts = append(alerts, alert{
-			rule: compare.LockDeletion, level: "warning", title: "lost " + d.Cost, message: object + ": " + deletionText(&d, d.Cost, verbatim),
+			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost), message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
 			field: object, at: placeOf(&d.Subject), ways: bullets(d.How),
 		})
 	}
@@ -251,13 +252,13 @@ func lintAlerts(r *audit.Report) []alert {
 }
 
 // waysOut says what it costs to replace an object, and lists the ways out; nil for an object that is not refused.
-func waysOut(s *compare.Subject, r *compare.Report) []string {
+func waysOut(s *result.Subject, r *compare.Report) []string {
 	for i := range r.Replacements {
 		re := &r.Replacements[i]
-		if !re.Same(s) || len(re.How) == 0 {
+		if !re.Same(*s) || len(re.How) == 0 {
 			continue
 		}
-		head := replacementHead(re, re.Cost, verbatim)
+		head := replacementHead(re, string(re.Cost), verbatim)
 		return append([]string{strings.ToUpper(head[:1]) + head[1:]}, bullets(re.How)...)
 	}
 	return nil
@@ -278,7 +279,7 @@ func bullets(ways []string) []string {
 }
 
 // placeOf returns where a field is.
-func placeOf(s *compare.Subject) token.Position {
+func placeOf(s *result.Subject) token.Position {
 	return token.Position{Filename: s.File, Line: s.Line, Column: s.Column}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -58,7 +59,7 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	for _, line := range missed {
 		fmt.Fprintf(w, "%s %s\n", p.Yellow("?"), line)
 	}
-	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed || !n.Accepted })) {
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n result.NotCovered) bool { return !n.Changed || !n.Accepted })) {
 		fmt.Fprintf(w, "%s %s\n", p.Dim("i"), line)
 	}
 	if len(r.Unknown)+len(r.Notes)+len(gone)+len(missed) > 0 {
@@ -68,7 +69,7 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 
 // repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.
 type repeatedDeletion struct {
-	compare.Deletion
+	result.Deletion
 	places []string
 }
 
@@ -80,11 +81,11 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 	for i := range r.Deletions {
 		d := &r.Deletions[i]
 		refused := isViolation(r, d)
-		least := d.Cost == compare.CostNone || d.Cost == compare.CostRestart
-		if least || refused || d.Kept && d.Cost != compare.CostData && d.Cost != compare.CostCascade {
+		least := d.Cost == result.CostNone || d.Cost == result.CostRestart
+		if least || refused || d.Kept && d.Cost != result.CostData && d.Cost != result.CostCascade {
 			continue
 		}
-		key := [6]string{d.APIVersion, d.Kind, d.Object, d.Cost, d.Message, fmt.Sprint(d.Kept)}
+		key := [6]string{d.APIVersion, d.Kind, d.Object, string(d.Cost), d.Message, fmt.Sprint(d.Kept)}
 		i, ok := at[key]
 		if !ok {
 			i = len(list)
@@ -97,7 +98,7 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 		if a.Kept != b.Kept {
 			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
 		}
-		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+		return cmp.Compare(slices.Index(result.Costs(), b.Cost), slices.Index(result.Costs(), a.Cost))
 	})
 	if len(list) > shown {
 		list, more = list[:shown], len(list)-shown
@@ -106,13 +107,13 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 }
 
 // isViolation reports whether a deletion is refused.
-func isViolation(r *compare.Report, d *compare.Deletion) bool {
-	return slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+func isViolation(r *compare.Report, d *result.Deletion) bool {
+	return slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return v.Same(d.Subject) })
 }
 
 // writeDeletion prints what a deletion loses, and the ways to keep it.
 func writeDeletion(w io.Writer, d *repeatedDeletion, p Palette) {
-	mark, cost := p.Dim("-"), Printable(d.Cost)
+	mark, cost := p.Dim("-"), Printable(string(d.Cost))
 	switch {
 	case d.Loses():
 		mark, cost = p.Red("!"), p.Red(cost)
@@ -125,7 +126,7 @@ func writeDeletion(w io.Writer, d *repeatedDeletion, p Palette) {
 }
 
 // deletionText says what becomes of an object that NEW no longer has, and what that means. escape makes the texts harmless.
-func deletionText(d *compare.Deletion, cost string, escape func(string) string) string {
+func deletionText(d *result.Deletion, cost string, escape func(string) string) string {
 	means, byHand := strings.CutPrefix(d.Message, compare.IfDeleted)
 	switch {
 	case d.Kept:
@@ -183,7 +184,7 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 }
 
 // writeViolation prints a violation below its object, whose header names a file.
-func writeViolation(w io.Writer, v *compare.Violation, file string, p Palette) {
+func writeViolation(w io.Writer, v *result.Violation, file string, p Palette) {
 	item := ""
 	if v.Item != "" {
 		item = " (" + Printable(v.Item) + ")"
@@ -223,7 +224,7 @@ func writeViolation(w io.Writer, v *compare.Violation, file string, p Palette) {
 }
 
 // explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by what the lock means. It adds the version of the lock when the two sides have different ones.
-func explain(v *compare.Violation) string {
+func explain(v *result.Violation) string {
 	text := v.Lock
 	if meaning, ok := meanings[immutability.Lock(v.Lock)]; ok && v.Lock != string(immutability.LockImmutable) {
 		text = meaning + " (" + v.Lock + ")"
@@ -247,9 +248,9 @@ func explain(v *compare.Violation) string {
 }
 
 // writeReplacement prints the ways out.
-func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
-	cost := r.Cost
-	if cost == compare.CostData || cost == compare.CostCascade {
+func writeReplacement(w io.Writer, r *result.Replacement, p Palette) {
+	cost := string(r.Cost)
+	if r.Cost == result.CostData || r.Cost == result.CostCascade {
 		cost = p.Red(cost)
 	}
 	asked := ""
@@ -308,7 +309,7 @@ func LayWays(ways []string, escape func(string) string, show func(indent, step s
 }
 
 // replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
-func replacementHead(r *compare.Replacement, cost string, escape func(string) string) string {
+func replacementHead(r *result.Replacement, cost string, escape func(string) string) string {
 	if r.Must {
 		return fmt.Sprintf("to apply this change, the %s must be replaced (cost: %s): %s", escape(r.Kind), cost, escape(r.Message))
 	}
@@ -362,18 +363,18 @@ type counts struct {
 
 func refusals(r *compare.Report) counts {
 	n := counts{violations: r.MoreViolations}
-	var refused, requested *compare.Violation
+	var refused, requested *result.Violation
 	for i := range r.Violations {
 		switch v := &r.Violations[i]; {
 		case v.Accepted:
 			n.accepted++
 		case v.Replaced:
-			if requested == nil || !v.Same(&requested.Subject) {
+			if requested == nil || !v.Same(requested.Subject) {
 				n.requested++
 			}
 			requested = v
 		default:
-			if n.violations++; refused == nil || !v.Same(&refused.Subject) {
+			if n.violations++; refused == nil || !v.Same(refused.Subject) {
 				n.objects++
 			}
 			refused = v
@@ -395,7 +396,7 @@ func arrow(oldVal, newVal []byte, p Palette) string {
 }
 
 // changes are the lines that show what changed.
-func changes(v *compare.Violation, p Palette) []string {
+func changes(v *result.Violation, p Palette) []string {
 	switch {
 	case v.Redacted:
 		return []string{"the values are not shown"}
@@ -433,7 +434,7 @@ func changes(v *compare.Violation, p Palette) []string {
 }
 
 // acceptance says why a violation does not count.
-func acceptance(v *compare.Violation) string {
+func acceptance(v *result.Violation) string {
 	text := "accepted: "
 	if v.AcceptedNew {
 		text = "accepted by an entry that this change adds: "

@@ -20,6 +20,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/xeipuuv/gojsonschema"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
@@ -357,19 +358,19 @@ func TestJUnitNames(t *testing.T) {
 
 // TestAlertMessages: a message has what changed, once.
 func TestAlertMessages(t *testing.T) {
-	one := []compare.Difference{{Path: "spec.selector.app", Old: raw(`"a"`), New: raw(`"b"`)}}
+	one := []result.Difference{{Path: "spec.selector.app", Old: raw(`"a"`), New: raw(`"b"`)}}
 	for _, c := range []struct {
 		name, want string
-		v          compare.Violation
+		v          result.Violation
 	}{
-		{"a built-in kind", `Job a: spec.selector: field is immutable: app  "a" → "b"`, compare.Violation{Path: "spec.selector", Message: "field is immutable", Differences: one}},
-		{"a lock of a CRD, whose message lists them", `Job a: spec.selector: field is immutable: …`, compare.Violation{Path: "spec.selector", Message: "field is immutable: …", Differences: one, LockFile: "crd.yaml"}},
-		{"a value", `Job a: spec.a: field is immutable: 1 → absent`, compare.Violation{Path: "spec.a", Message: "field is immutable", Old: raw("1")}},
-		{"a key", `Job a: spec.a: field is immutable: "k" may not be removed`, compare.Violation{Path: "spec.a", Message: `field is immutable: "k" may not be removed`, Key: raw(`"k"`), Old: raw("{}")}},
-		{"a Secret", `Job a: data: field is immutable`, compare.Violation{Path: "data", Message: "field is immutable", Redacted: true}},
+		{"a built-in kind", `Job a: spec.selector: field is immutable: app  "a" → "b"`, result.Violation{Path: "spec.selector", Message: "field is immutable", Differences: one}},
+		{"a lock of a CRD, whose message lists them", `Job a: spec.selector: field is immutable: …`, result.Violation{Path: "spec.selector", Message: "field is immutable: …", Differences: one, LockFile: "crd.yaml"}},
+		{"a value", `Job a: spec.a: field is immutable: 1 → absent`, result.Violation{Path: "spec.a", Message: "field is immutable", Old: raw("1")}},
+		{"a key", `Job a: spec.a: field is immutable: "k" may not be removed`, result.Violation{Path: "spec.a", Message: `field is immutable: "k" may not be removed`, Key: raw(`"k"`), Old: raw("{}")}},
+		{"a Secret", `Job a: data: field is immutable`, result.Violation{Path: "data", Message: "field is immutable", Redacted: true}},
 	} {
 		c.v.Kind, c.v.Object = "Job", "a"
-		if got := checkAlerts(&compare.Report{Violations: []compare.Violation{c.v}})[0].message; got != c.want {
+		if got := checkAlerts(&compare.Report{Violations: []result.Violation{c.v}})[0].message; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/convert"
@@ -41,8 +42,8 @@ func compareGolden(t *testing.T, name, text string) {
 	}
 }
 
-func subject(kind, object string, line int) compare.Subject {
-	return compare.Subject{Object: object, Kind: kind, APIVersion: "example.com/v1", File: "deploy/x.yaml", Line: line, Column: 3, ObjectLine: line / 10 * 10}
+func subject(kind, object string, line int) result.Subject {
+	return result.Subject{Object: object, Kind: kind, APIVersion: "example.com/v1", File: "deploy/x.yaml", Line: line, Column: 3, ObjectLine: line / 10 * 10}
 }
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
@@ -51,16 +52,16 @@ func raw(text string) json.RawMessage { return json.RawMessage(text) }
 func checkReport() *compare.Report {
 	long := `"` + strings.Repeat("x", 90) + `"`
 	script := `"set -o errexit\nset -o nounset\nset -o pipefail\nexport PATH=/opt/bin:$PATH\nexec server --port=8080 --log-level=%s --data=/var/lib/server"`
-	var many []compare.Difference
+	var many []result.Difference
 	for _, name := range strings.Fields("a b c d e f g h i j k l") {
-		many = append(many, compare.Difference{Path: "spec.region." + name, Old: raw("1"), New: raw("2")})
+		many = append(many, result.Difference{Path: "spec.region." + name, Old: raw("1"), New: raw("2")})
 	}
-	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
+	values := []result.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
 		Version: "v1",
-		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
-		UncheckedKinds: []compare.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1, Changed: 1}}, Excluded: []string{"vendor/a.yaml"},
-		Violations: []compare.Violation{
+		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []result.KindCount{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
+		UncheckedKinds: []result.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1, Changed: 1}}, Excluded: []string{"vendor/a.yaml"},
+		Violations: []result.Violation{
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm", OldFile: "base/x.yaml", OldLine: 5, Moved: true},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.nodes[0].zone", Lock: "NoModify", Rule: "self == oldSelf", Says: "the zone stays", Old: raw(long), New: raw(`"<b>|*"`), Message: "field is immutable", LockFile: "crd.yaml", Item: "node-1", Version: "v1", OnlyOld: true},
@@ -71,26 +72,26 @@ func checkReport() *compare.Report {
 			{Subject: subject("Widget", "ns/b", 23), Path: "spec.values", Lock: "immutable", Differences: values, Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedNew: true, AcceptedReason: "trust me"},
 			{Subject: subject("Secret", "ns/c", 32), Path: "data", Lock: "immutable", Redacted: true, Message: "field is immutable when `immutable` is set"},
 			{Subject: subject("Widget", "ns/d", 42), Path: "", Lock: "rule", Rule: "self.a < self.b", Message: "a is::\n::error::less", LockFile: "crd.yaml", LockLine: 9, Replaced: true},
-			{Subject: compare.Subject{Object: "values", File: manifest.Stdin}, Path: "name", Lock: "immutable", Old: raw("1"), Message: "field is immutable", LockFile: "values.schema.json"},
+			{Subject: result.Subject{Object: "values", File: manifest.Stdin}, Path: "name", Lock: "immutable", Old: raw("1"), Message: "field is immutable", LockFile: "values.schema.json"},
 		},
-		Unknown: []compare.Remark{{Subject: subject("Widget", "ns/e", 52), Path: "apiVersion", Message: "no CRD has both versions"}, {Subject: subject("Widget", "ns/f", 61), Message: "only the cluster knows"}},
-		Notes:   []compare.Remark{{Subject: subject("Widget", "ns/g", 71), Path: "spec.x", Message: "it has no effect"}},
-		Deletions: []compare.Deletion{
-			{Subject: compare.Subject{Object: "shop/kept", Kind: "Namespace", APIVersion: "v1", File: "old.yaml", Line: 4, ObjectLine: 4}, Cost: compare.CostCascade, Kept: true, Message: "it is kept", How: []string{}},
-			{Subject: compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: "old.yaml", Line: 1, ObjectLine: 1}, Cost: compare.CostDowntime, Message: "what it runs ends", How: []string{}},
-			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes", How: []string{"restore *it*", "kubectl patch pv x   # to keep the volume"}},
-			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it", How: []string{}},
+		Unknown: []result.Remark{{Subject: subject("Widget", "ns/e", 52), Path: "apiVersion", Message: "no CRD has both versions"}, {Subject: subject("Widget", "ns/f", 61), Message: "only the cluster knows"}},
+		Notes:   []result.Remark{{Subject: subject("Widget", "ns/g", 71), Path: "spec.x", Message: "it has no effect"}},
+		Deletions: []result.Deletion{
+			{Subject: result.Subject{Object: "shop/kept", Kind: "Namespace", APIVersion: "v1", File: "old.yaml", Line: 4, ObjectLine: 4}, Cost: result.CostCascade, Kept: true, Message: "it is kept", How: []string{}},
+			{Subject: result.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: "old.yaml", Line: 1, ObjectLine: 1}, Cost: result.CostDowntime, Message: "what it runs ends", How: []string{}},
+			{Subject: result.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: result.CostData, Message: "its *data* goes", How: []string{"restore *it*", "kubectl patch pv x   # to keep the volume"}},
+			{Subject: result.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: result.CostNone, Message: "nothing is lost with it", How: []string{}},
 		},
-		Units: []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
-		NotCovered: []compare.NotCovered{
+		Units: []result.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
+		NotCovered: []result.NotCovered{
 			{Unit: "apps/db", Kind: "HelmRelease", File: "apps/db.yaml", Line: 3, Reason: "its chart is in the OCIRepository db", Changed: true},
 			{Unit: "apps/web", Kind: "HelmRelease", File: "apps/web.yaml", Line: 3, Reason: "its chart is in the OCIRepository web", Changed: true},
 			{Unit: "remote", Kind: "kustomization", File: "remote/kustomization.yaml", Reason: "https://example.com/base is not in this repository"},
 		},
-		Replacements: []compare.Replacement{
-			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, Must: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
-			{Subject: subject("Widget", "ns/b", 20), Cost: compare.CostNone, Message: "nothing is lost", How: []string{}},
-			{Subject: subject("Secret", "ns/c", 30), Cost: compare.CostDowntime, Message: "it is missing for a moment", How: []string{"wait"}},
+		Replacements: []result.Replacement{
+			{Subject: subject("Widget", "ns/a", 10), Cost: result.CostData, Message: "deleting the object can lose data", Requested: true, Must: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
+			{Subject: subject("Widget", "ns/b", 20), Cost: result.CostNone, Message: "nothing is lost", How: []string{}},
+			{Subject: subject("Secret", "ns/c", 30), Cost: result.CostDowntime, Message: "it is missing for a moment", How: []string{"wait"}},
 		},
 		Warnings: []string{"the entry matches nothing; remove it"},
 		Errors:   []compare.Error{{File: "bad.yaml", Line: 3, Message: "malformed", Text: "bad.yaml:3: malformed"}, {Message: "no file", Text: "no file"}},
@@ -99,7 +100,7 @@ func checkReport() *compare.Report {
 
 func TestCheckFormats(t *testing.T) {
 	t.Chdir(t.TempDir())
-	empty := &compare.Report{Version: "v1", Allowed: true, Complete: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Excluded: []string{}, Warnings: []string{}}
+	empty := &compare.Report{Version: "v1", Allowed: true, Complete: true, SkippedKinds: []result.KindCount{}, Violations: []result.Violation{}, Unknown: []result.Remark{}, Notes: []result.Remark{}, Replacements: []result.Replacement{}, Deletions: []result.Deletion{}, Units: []result.Unit{}, NotCovered: []result.NotCovered{}, UncheckedKinds: []result.KindCount{}, Excluded: []string{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
@@ -113,10 +114,10 @@ func TestCheckFormats(t *testing.T) {
 
 // TestHeadline: the first and last line of a check, and the headline of its Markdown.
 func TestHeadline(t *testing.T) {
-	broken := func(n int, change func(*compare.Violation)) *compare.Report {
+	broken := func(n int, change func(*result.Violation)) *compare.Report {
 		r := &compare.Report{Checked: n, Updated: n}
 		for i := range n {
-			v := compare.Violation{Subject: compare.Subject{Object: string(rune('a' + i)), Kind: "Widget"}}
+			v := result.Violation{Subject: result.Subject{Object: string(rune('a' + i)), Kind: "Widget"}}
 			change(&v)
 			r.Violations = append(r.Violations, v, v)
 		}
@@ -131,33 +132,33 @@ func TestHeadline(t *testing.T) {
 		{"an update, a create and two deletes", "✓ no refused change: 4 objects checked (1 update, 1 create, 2 deletes)", "no refused change", &compare.Report{Checked: 4, Updated: 1, Created: 1, Deleted: 2}},
 		{"a create cannot be refused", "✓ no refused change: 1 object checked (1 create)", "no refused change", &compare.Report{Checked: 1, Created: 1}},
 		{"an error", "✗ 1 error: 1 object checked (1 update)", "some input could not be read", &compare.Report{Checked: 1, Updated: 1, Errors: []compare.Error{{}}}},
-		{"one unknown", "? not checked: 1 unknown verdict (Widget a): 1 object checked (1 update)", "not checked: 1 unknown verdict (Widget a)", &compare.Report{Checked: 1, Updated: 1, Unknown: []compare.Remark{{Subject: compare.Subject{Kind: "Widget", Object: "a"}}}}},
+		{"one unknown", "? not checked: 1 unknown verdict (Widget a): 1 object checked (1 update)", "not checked: 1 unknown verdict (Widget a)", &compare.Report{Checked: 1, Updated: 1, Unknown: []result.Remark{{Subject: result.Subject{Kind: "Widget", Object: "a"}}}}},
 		{"not covered", "? not checked: 2 files (a.yaml, b.yaml), 4 HelmReleases (a, b, c and 1 more), 1 Foo without a schema, 2 Bar whose rules are not known: 1 object checked (1 update)", "",
-			&compare.Report{Checked: 1, Updated: 1, NotCovered: []compare.NotCovered{
+			&compare.Report{Checked: 1, Updated: 1, NotCovered: []result.NotCovered{
 				{Kind: "file", Unit: "a.yaml", Changed: true}, {Kind: "HelmRelease", Unit: "a", Changed: true}, {Kind: "file", Unit: "b.yaml", Changed: true},
 				{Kind: "HelmRelease", Unit: "b", Changed: true}, {Kind: "HelmRelease", Unit: "c", Changed: true}, {Kind: "HelmRelease", Unit: "d", Changed: true},
-			}, SkippedKinds: []compare.KindCount{{Kind: "Foo", Objects: 1, Changed: 1}}, UncheckedKinds: []compare.KindCount{{Kind: "Bar", Objects: 2, Changed: 2}}}},
+			}, SkippedKinds: []result.KindCount{{Kind: "Foo", Objects: 1, Changed: 1}}, UncheckedKinds: []result.KindCount{{Kind: "Bar", Objects: 2, Changed: 2}}}},
 		{"not covered on both sides alike, and accepted", "✓ no refused change: 1 object checked (1 update); accepted: 1 not checked", "no refused change",
-			&compare.Report{Checked: 1, Updated: 1, NotCovered: []compare.NotCovered{{Kind: "file", Unit: "a"}, {Kind: "file", Unit: "b", Changed: true, Accepted: true}}}},
+			&compare.Report{Checked: 1, Updated: 1, NotCovered: []result.NotCovered{{Kind: "file", Unit: "a"}, {Kind: "file", Unit: "b", Changed: true, Accepted: true}}}},
 		{"data lost", "! deleted: 2 PersistentVolumeClaim (data), 1 Namespace (cascade): 4 objects checked (4 deletes)", "deleted: 2 PersistentVolumeClaim (data), 1 Namespace (cascade)",
-			&compare.Report{Checked: 4, Deleted: 4, Deletions: []compare.Deletion{
-				{Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: compare.Subject{Kind: "Namespace"}, Cost: "cascade"},
-				{Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data", Kept: true},
+			&compare.Report{Checked: 4, Deleted: 4, Deletions: []result.Deletion{
+				{Subject: result.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: result.Subject{Kind: "Namespace"}, Cost: "cascade"},
+				{Subject: result.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: result.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data", Kept: true},
 			}}},
 		{"data lost and an unknown", "? not checked: 1 unknown verdict (Widget a); deleted: 1 Namespace (cascade): 2 objects checked (1 update, 1 delete)", "not checked: 1 unknown verdict (Widget a); deleted: 1 Namespace (cascade)",
-			&compare.Report{Checked: 2, Updated: 1, Deleted: 1, Unknown: []compare.Remark{{Subject: compare.Subject{Kind: "Widget", Object: "a"}}}, Deletions: []compare.Deletion{{Subject: compare.Subject{Kind: "Namespace"}, Cost: "cascade"}}}},
+			&compare.Report{Checked: 2, Updated: 1, Deleted: 1, Unknown: []result.Remark{{Subject: result.Subject{Kind: "Widget", Object: "a"}}}, Deletions: []result.Deletion{{Subject: result.Subject{Kind: "Namespace"}, Cost: "cascade"}}}},
 		{"excluded", "✓ no refused change: 1 object checked (1 update); excluded: 1 changed file (a.yaml)", "no refused change", &compare.Report{Checked: 1, Updated: 1, Excluded: []string{"a.yaml"}}},
 		{"nothing changed", "✓ nothing changed", "no refused change", &compare.Report{Unchanged: 2}},
 		{"only excluded files changed", "✓ nothing changed; excluded: 1 changed file (a.yaml)", "no refused change", &compare.Report{Unchanged: 2, Excluded: []string{"a.yaml"}}},
 		{"a document", "✓ no refused change: 0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
-		{"kinds", "✓ no refused change: 0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
-		{"kinds and documents", "✓ no refused change: 0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
-		{"kinds of one name", "✓ no refused change: 0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
-		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *compare.Violation) { v.Replaced = true })},
-		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *compare.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},
-		{"refused", "✗ 2 objects refused, 4 violations: 2 objects checked (2 updates)", "a cluster will refuse 2 objects (4 violations)", broken(2, func(*compare.Violation) {})},
-		{"accepted", "✓ no refused change: 1 object checked (1 update); 2 accepted violations", "every refused change is accepted", broken(1, func(v *compare.Violation) { v.Accepted = true })},
-		{"one of two accepted", "✗ 1 object refused, 2 violations: 2 objects checked (2 updates); 2 accepted violations", "a cluster will refuse 1 object (2 violations)", broken(2, func(v *compare.Violation) { v.Accepted = v.Object == "b" })},
+		{"kinds", "✓ no refused change: 0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []result.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds and documents", "✓ no refused change: 0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []result.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds of one name", "✓ no refused change: 0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []result.KindCount{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
+		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *result.Violation) { v.Replaced = true })},
+		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *result.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},
+		{"refused", "✗ 2 objects refused, 4 violations: 2 objects checked (2 updates)", "a cluster will refuse 2 objects (4 violations)", broken(2, func(*result.Violation) {})},
+		{"accepted", "✓ no refused change: 1 object checked (1 update); 2 accepted violations", "every refused change is accepted", broken(1, func(v *result.Violation) { v.Accepted = true })},
+		{"one of two accepted", "✗ 1 object refused, 2 violations: 2 objects checked (2 updates); 2 accepted violations", "a cluster will refuse 1 object (2 violations)", broken(2, func(v *result.Violation) { v.Accepted = v.Object == "b" })},
 	} {
 		if got := headline(c.r, false); got != c.line {
 			t.Errorf("%s: %q, want %q", c.name, got, c.line)

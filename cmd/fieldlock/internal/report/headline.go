@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
@@ -92,15 +93,15 @@ func gapsText(r *compare.Report) string {
 // lostText counts the deletions that lose something; "" for none.
 func lostText(r *compare.Report) string {
 	var parts []string
-	for _, cost := range []string{compare.CostData, compare.CostCascade} {
-		var kinds []compare.KindCount
+	for _, cost := range []result.Cost{result.CostData, result.CostCascade} {
+		var kinds []result.KindCount
 		for _, d := range r.Lost() {
 			if d.Cost == cost {
-				kinds = append(kinds, compare.KindCount{APIVersion: d.APIVersion, Kind: d.Kind, Objects: 1})
+				kinds = append(kinds, result.KindCount{APIVersion: d.APIVersion, Kind: d.Kind, Objects: 1})
 			}
 		}
 		if kinds != nil {
-			parts = append(parts, countedKinds(kinds)+" ("+cost+")")
+			parts = append(parts, countedKinds(kinds)+" ("+string(cost)+")")
 		}
 	}
 	if parts == nil {
@@ -158,7 +159,7 @@ func scopeText(r *compare.Report) string {
 // skippedText names the objects without a schema that did not change, or only one side has, and what is not an object: "2 Secret, 1
 // document that is not an object".
 func skippedText(r *compare.Report) string {
-	var others []compare.KindCount
+	var others []result.KindCount
 	for _, k := range r.SkippedKinds {
 		if k.Objects -= k.Changed; k.Objects > 0 {
 			others = append(others, k)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
@@ -98,9 +99,9 @@ func (m *markdownPage) section(title, head, noun string, rows []string, shown, l
 }
 
 // objectCell names an object, or the objects that one line refuses, and all places that have it.
-func objectCell(o *refusedObject, v *compare.Violation) string {
+func objectCell(o *refusedObject, v *result.Violation) string {
 	const shown = 3
-	place := func(v *compare.Violation) string {
+	place := func(v *result.Violation) string {
 		text := markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
 		if v.Unit != "" && len(o.others) == 0 {
 			text += " in " + markdownCode(v.Unit)
@@ -127,9 +128,9 @@ func objectCell(o *refusedObject, v *compare.Violation) string {
 }
 
 // waysMarkdown lists the ways out, after what replacing the object costs.
-func waysMarkdown(re *compare.Replacement) string {
+func waysMarkdown(re *result.Replacement) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(re.Cost), markdownText))
+	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(string(re.Cost)), markdownText))
 	b.WriteString(waysList("", re.How))
 	b.WriteByte('\n')
 	return b.String()
@@ -154,7 +155,7 @@ func waysList(indent string, ways []string) string {
 	return b.String()
 }
 
-func remarkRows(remarks []compare.Remark) []string {
+func remarkRows(remarks []result.Remark) []string {
 	var rows []string
 	for _, m := range repeatedRemarks(remarks) {
 		row := "- " + markdownText(m.Kind+" "+m.Object)
@@ -172,7 +173,7 @@ func remarkRows(remarks []compare.Remark) []string {
 // notCoveredRows lists what changed and is not covered, one row for each reason.
 func notCoveredRows(r *compare.Report) []string {
 	var rows []string
-	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed })) {
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n result.NotCovered) bool { return !n.Changed })) {
 		rows = append(rows, "- "+markdownText(line)+"\n")
 	}
 	return rows
@@ -188,7 +189,7 @@ func goneRows(r *compare.Report) []string {
 		if d.Loses() {
 			mark = "⚠️ "
 		}
-		row := fmt.Sprintf("- %s%s: %s\n", mark, markdownText(d.Kind+" "+d.Object), deletionText(d, markdownText(d.Cost), markdownText))
+		row := fmt.Sprintf("- %s%s: %s\n", mark, markdownText(d.Kind+" "+d.Object), deletionText(d, markdownText(string(d.Cost)), markdownText))
 		rows = append(rows, row+waysList("  ", d.How))
 	}
 	if more > 0 {
@@ -197,7 +198,7 @@ func goneRows(r *compare.Report) []string {
 	return rows
 }
 
-func changeCell(v *compare.Violation) string {
+func changeCell(v *result.Violation) string {
 	var lines []string
 	for _, line := range changes(v, false) {
 		lines = append(lines, markdownCode(line))
@@ -205,7 +206,7 @@ func changeCell(v *compare.Violation) string {
 	return strings.Join(lines, "<br>")
 }
 
-func whyCell(v *compare.Violation) string {
+func whyCell(v *result.Violation) string {
 	text := markdownText(explain(v))
 	switch {
 	case v.AcceptedNew:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -21,10 +22,10 @@ import (
 
 // refusedObject is an object with its violations.
 type refusedObject struct {
-	violations  []compare.Violation
-	replacement *compare.Replacement // nil if nothing is known about replacing it
-	also        []*compare.Violation // the first violation of each other object with the same violations
-	others      []*refusedObject     // of the kind, that the same line refuses in the same way
+	violations  []result.Violation
+	replacement *result.Replacement // nil if nothing is known about replacing it
+	also        []*result.Violation // the first violation of each other object with the same violations
+	others      []*refusedObject    // of the kind, that the same line refuses in the same way
 }
 
 // refusedObjects arranges the violations of a report by cause: first by object, of which those of one kind and name that break the
@@ -34,12 +35,12 @@ func refusedObjects(r *compare.Report) []*refusedObject {
 	known, causes := map[string]*refusedObject{}, map[string]*refusedObject{}
 	for rest := r.Violations; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
+		for n < len(rest) && rest[n].Same(rest[0].Subject) {
 			n++
 		}
 		o := &refusedObject{violations: rest[:n]}
 		rest = rest[n:]
-		if i := slices.IndexFunc(r.Replacements, func(re compare.Replacement) bool { return re.Same(&o.violations[0].Subject) }); i >= 0 {
+		if i := slices.IndexFunc(r.Replacements, func(re result.Replacement) bool { return re.Same(o.violations[0].Subject) }); i >= 0 {
 			o.replacement = &r.Replacements[i]
 		}
 		key, cause := o.key(), o.cause()
@@ -115,7 +116,7 @@ func (o *refusedObject) key() string {
 }
 
 // write writes what a block says of a violation, apart from its object, place and values.
-func (o *refusedObject) write(b *strings.Builder, v *compare.Violation) {
+func (o *refusedObject) write(b *strings.Builder, v *result.Violation) {
 	fmt.Fprintf(b, "%q %t %t %t %t %t\n",
 		[]string{v.APIVersion, v.Kind, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.AcceptedReason, v.EnforcedBy, v.Source},
 		v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
@@ -129,11 +130,11 @@ func (o *refusedObject) writeReplacement(b *strings.Builder) {
 
 // repeatedRemark is a remark, and where the same is said of an object of its kind and name.
 type repeatedRemark struct {
-	compare.Remark
+	result.Remark
 	places []string
 }
 
-func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
+func repeatedRemarks(remarks []result.Remark) []repeatedRemark {
 	var list []repeatedRemark
 	at := map[[5]string]int{}
 	for _, m := range remarks {
@@ -177,7 +178,7 @@ func merged(list []repeatedRemark) []repeatedRemark {
 }
 
 // NotCovered says what could not be read as it is deployed, one line for each reason.
-func NotCovered(list []compare.NotCovered) []string {
+func NotCovered(list []result.NotCovered) []string {
 	const most = 20
 	var lines []string
 	groups := byReason(list)
@@ -208,10 +209,10 @@ func NotCovered(list []compare.NotCovered) []string {
 
 // byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they differ only in a
 // name or two: less than a third of their words.
-func byReason(list []compare.NotCovered) [][]compare.NotCovered {
-	var groups [][]compare.NotCovered
+func byReason(list []result.NotCovered) [][]result.NotCovered {
+	var groups [][]result.NotCovered
 	for _, n := range list {
-		i := slices.IndexFunc(groups, func(g []compare.NotCovered) bool {
+		i := slices.IndexFunc(groups, func(g []result.NotCovered) bool {
 			return g[0].Kind == n.Kind && g[0].Accepted == n.Accepted && alike(g[0].Reason, n.Reason)
 		})
 		if i < 0 {
@@ -220,7 +221,7 @@ func byReason(list []compare.NotCovered) [][]compare.NotCovered {
 		}
 		groups[i] = append(groups[i], n)
 	}
-	slices.SortStableFunc(groups, func(a, b []compare.NotCovered) int { return len(b) - len(a) })
+	slices.SortStableFunc(groups, func(a, b []result.NotCovered) int { return len(b) - len(a) })
 	return groups
 }
 
@@ -274,7 +275,7 @@ func shortest(units []string) []string {
 }
 
 // withPlace adds a place of an object, unless it is like the last one: the units of two clusters can have one name.
-func withPlace(places []string, s *compare.Subject, line int) []string {
+func withPlace(places []string, s *result.Subject, line int) []string {
 	text := placeText(s, line)
 	if n := len(places); n > 0 && places[n-1] == text {
 		return places
@@ -283,7 +284,7 @@ func withPlace(places []string, s *compare.Subject, line int) []string {
 }
 
 // placeText names a place: the line of a file, and the unit that it is part of.
-func placeText(s *compare.Subject, line int) string {
+func placeText(s *result.Subject, line int) string {
 	text := fmt.Sprintf("%s:%d", Printable(s.File), line)
 	if s.Unit != "" {
 		text += " in " + Printable(s.Unit)
@@ -296,20 +297,20 @@ func placeText(s *compare.Subject, line int) string {
 
 // countedKinds lists kinds: "2 Secret, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
 // counted together.
-func countedKinds(kinds []compare.KindCount) string {
-	var merged []compare.KindCount // APIVersion holds the group
+func countedKinds(kinds []result.KindCount) string {
+	var merged []result.KindCount // APIVersion holds the group
 	for _, k := range kinds {
 		group, _ := kindindex.GroupVersion(k.APIVersion)
-		i := slices.IndexFunc(merged, func(m compare.KindCount) bool { return m.Kind == k.Kind && m.APIVersion == group })
+		i := slices.IndexFunc(merged, func(m result.KindCount) bool { return m.Kind == k.Kind && m.APIVersion == group })
 		if i < 0 {
-			merged = append(merged, compare.KindCount{APIVersion: group, Kind: k.Kind})
+			merged = append(merged, result.KindCount{APIVersion: group, Kind: k.Kind})
 			i = len(merged) - 1
 		}
 		merged[i].Objects += k.Objects
 	}
 	names := make([]string, len(merged))
 	for i, k := range merged {
-		shared := slices.ContainsFunc(merged, func(m compare.KindCount) bool { return m.Kind == k.Kind && m.APIVersion != k.APIVersion })
+		shared := slices.ContainsFunc(merged, func(m result.KindCount) bool { return m.Kind == k.Kind && m.APIVersion != k.APIVersion })
 		name := k.Kind
 		if shared && k.APIVersion != "" {
 			name += "." + k.APIVersion

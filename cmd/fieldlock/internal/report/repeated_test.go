@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
@@ -13,20 +14,20 @@ import (
 func clusters(n int) *compare.Report {
 	r := &compare.Report{Checked: n, Updated: n}
 	for i := range n {
-		s := compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: fmt.Sprintf("clusters/c%d/web.yaml", i), Line: 7, ObjectLine: 1}
-		r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: "field is immutable"})
-		r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: compare.CostDowntime, Message: "pods stop", How: []string{"keep the selector"}})
-		r.Unknown = append(r.Unknown, compare.Remark{Subject: s, Path: "spec.replicas", Message: "it depends"})
+		s := result.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: fmt.Sprintf("clusters/c%d/web.yaml", i), Line: 7, ObjectLine: 1}
+		r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: "field is immutable"})
+		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: result.CostDowntime, Message: "pods stop", How: []string{"keep the selector"}})
+		r.Unknown = append(r.Unknown, result.Remark{Subject: s, Path: "spec.replicas", Message: "it depends"})
 	}
 	return r
 }
 
 // TestNotCovered: what is not covered for the same reason is one line, so that the largest repositories fit a screen.
 func TestNotCovered(t *testing.T) {
-	var list []compare.NotCovered
+	var list []result.NotCovered
 	add := func(n int, kind, reason string) {
 		for i := range n {
-			list = append(list, compare.NotCovered{Unit: fmt.Sprint("u", i), Kind: kind, File: "x.yaml", Line: 1, Reason: strings.ReplaceAll(reason, "%", fmt.Sprint(i))})
+			list = append(list, result.NotCovered{Unit: fmt.Sprint("u", i), Kind: kind, File: "x.yaml", Line: 1, Reason: strings.ReplaceAll(reason, "%", fmt.Sprint(i))})
 		}
 	}
 	add(1, "file", "it is a template, not YAML")
@@ -58,8 +59,8 @@ func TestNotCovered(t *testing.T) {
 func TestRepeatedNotes(t *testing.T) {
 	r := &compare.Report{Checked: 9, Updated: 9}
 	for i := range 9 {
-		s := compare.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", APIVersion: "example.com/v1", File: fmt.Sprintf("f%d.yaml", i), Line: 1}
-		r.Notes = append(r.Notes, compare.Remark{Subject: s, Message: "not compared"}, compare.Remark{Subject: s, Message: fmt.Sprint("says ", i/3)})
+		s := result.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", APIVersion: "example.com/v1", File: fmt.Sprintf("f%d.yaml", i), Line: 1}
+		r.Notes = append(r.Notes, result.Remark{Subject: s, Message: "not compared"}, result.Remark{Subject: s, Message: fmt.Sprint("says ", i/3)})
 	}
 	var b strings.Builder
 	if err := textFormat.Check(&b, r); err != nil {
@@ -90,7 +91,7 @@ func TestRepeated(t *testing.T) {
 		}
 		units := clusters(9) // one base, which every overlay includes
 		for i := range 9 {
-			for _, s := range []*compare.Subject{&units.Violations[i].Subject, &units.Replacements[i].Subject, &units.Unknown[i].Subject} {
+			for _, s := range []*result.Subject{&units.Violations[i].Subject, &units.Replacements[i].Subject, &units.Unknown[i].Subject} {
 				s.File, s.ObjectLine, s.Unit = "base/web.yaml", i, fmt.Sprintf("overlays/o%d", i)
 			}
 		}
@@ -129,7 +130,7 @@ func TestRepeated(t *testing.T) {
 		{"another group", func(r *compare.Report) { r.Violations[4].APIVersion = "example.com/v1" }},
 		{"it is accepted", func(r *compare.Report) { r.Violations[4].Accepted = true }},
 		{"it is requested", func(r *compare.Report) { r.Violations[4].Replaced = true }},
-		{"another cost", func(r *compare.Report) { r.Replacements[4].Cost = compare.CostData }},
+		{"another cost", func(r *compare.Report) { r.Replacements[4].Cost = result.CostData }},
 		{"only OLD has the lock", func(r *compare.Report) { r.Violations[4].OnlyOld = true }},
 	} {
 		r := clusters(9)
@@ -158,11 +159,11 @@ func TestMarkdownLimit(t *testing.T) {
 	} {
 		r := &compare.Report{Checked: c.n, Updated: c.n}
 		for i := range c.n {
-			s := compare.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", File: "x.yaml", Line: i, ObjectLine: i}
-			r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.a", Lock: "rule", Message: c.text})
-			r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: compare.CostData, Message: c.text, How: []string{c.text}})
-			r.Unknown = append(r.Unknown, compare.Remark{Subject: s, Message: c.text})
-			r.Notes = append(r.Notes, compare.Remark{Subject: s, Message: c.text})
+			s := result.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", File: "x.yaml", Line: i, ObjectLine: i}
+			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.a", Lock: "rule", Message: c.text})
+			r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: result.CostData, Message: c.text, How: []string{c.text}})
+			r.Unknown = append(r.Unknown, result.Remark{Subject: s, Message: c.text})
+			r.Notes = append(r.Notes, result.Remark{Subject: s, Message: c.text})
 			r.Warnings = append(r.Warnings, c.text)
 			r.Errors = append(r.Errors, compare.Error{Text: c.text})
 		}
@@ -192,16 +193,16 @@ func TestMarkdownLimit(t *testing.T) {
 // the worst.
 func TestRepeatedDeletions(t *testing.T) {
 	r := &compare.Report{Allowed: true}
-	add := func(unit, object, cost string, kept bool) {
-		s := compare.Subject{Object: object, Kind: "Claim", APIVersion: "v1", File: "x.yaml", Line: 3, Unit: unit}
-		r.Deletions = append(r.Deletions, compare.Deletion{Subject: s, Cost: cost, Kept: kept, Message: "it goes"})
+	add := func(unit, object string, cost result.Cost, kept bool) {
+		s := result.Subject{Object: object, Kind: "Claim", APIVersion: "v1", File: "x.yaml", Line: 3, Unit: unit}
+		r.Deletions = append(r.Deletions, result.Deletion{Subject: s, Cost: cost, Kept: kept, Message: "it goes"})
 	}
 	for _, unit := range []string{"kustomization a", "kustomization b", "kustomization b"} { // two clusters can have units of one name
-		add(unit, "ns/same", compare.CostData, false)
-		add(unit, "ns/kept", compare.CostData, true)
-		add(unit, "ns/harmless", compare.CostDowntime, true)
+		add(unit, "ns/same", result.CostData, false)
+		add(unit, "ns/kept", result.CostData, true)
+		add(unit, "ns/harmless", result.CostDowntime, true)
 	}
-	add("kustomization c", "ns/same", compare.CostData, true)
+	add("kustomization c", "ns/same", result.CostData, true)
 	print := func(f Format) string {
 		var b strings.Builder
 		if err := f.Check(&b, r); err != nil {
@@ -228,12 +229,12 @@ func TestRepeatedDeletions(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	r := &compare.Report{Checked: 50, Updated: 50}
 	for i := range 50 {
-		s := compare.Subject{Object: fmt.Sprintf("media/app%02d", i), Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "components/pvc.yaml", Line: 9, Unit: "Flux Kustomization x"}
+		s := result.Subject{Object: fmt.Sprintf("media/app%02d", i), Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "components/pvc.yaml", Line: 9, Unit: "Flux Kustomization x"}
 		if i == 49 {
 			s.Line = 10
 		}
-		r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.storageClassName", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
-		r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: "data", Message: "data goes", How: []string{"keep it", "kubectl delete " + s.Object}})
+		r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.storageClassName", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
+		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: "data", Message: "data goes", How: []string{"keep it", "kubectl delete " + s.Object}})
 	}
 	r.Violations[3].New = []byte(`"c"`)
 	print := func(f Format) string {

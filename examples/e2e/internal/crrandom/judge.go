@@ -21,6 +21,7 @@ import (
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/crjudge"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -60,8 +61,8 @@ type asked struct {
 	answer error
 	alone  error // the answer for the new object alone
 
-	violations []compare.Violation
-	unknown    []compare.Remark
+	violations []result.Violation
+	unknown    []result.Remark
 }
 
 // judge asks the server about a CRD.
@@ -303,7 +304,7 @@ func (k *kind) verdict(a *asked) {
 	if a.answer != nil {
 		count("refused")
 	}
-	ofOtherVersion := func(v compare.Violation) bool { return v.Version != "" }
+	ofOtherVersion := func(v result.Violation) bool { return v.Version != "" }
 	what, isBad := "", true
 	switch refused := a.answer != nil; {
 	case refused && len(a.violations) > 0:
