@@ -253,7 +253,7 @@ func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 		switch {
 		case n.Reason != unit.Excluded:
 			in.NotCovered = append(in.NotCovered, result.NotCovered{
-				Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason, Changed: n.Changed, Change: n.Change,
+				Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, From: n.From, Reason: n.Reason, Changed: n.Changed, Change: n.Change,
 			})
 		case n.Changed:
 			in.Excluded = append(in.Excluded, n.Unit)

@@ -179,10 +179,13 @@ type Unit struct {
 
 // NotCovered is a unit or file that could not be read as it is deployed.
 type NotCovered struct {
-	Unit    string `json:"unit"` // name of the unit, or path of the file
-	Kind    string `json:"kind"` // "file" for a file that belongs to no unit
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
+	Unit string `json:"unit"` // name of the unit, or path of the file
+	Kind string `json:"kind"` // "file" for a file that belongs to no unit
+	// File and Line are where the change touches the unit; otherwise, and for a unit that did not change, where the reason is.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// From is the file where the reason is, if that is another one.
+	From    string `json:"from,omitempty"`
 	Reason  string `json:"reason"`
 	Changed bool   `json:"changed"`
 	// Change is a digest of everything of both sides that the unit may read, for acceptances; "" if it cannot be accepted.

@@ -35,6 +35,9 @@ type alert struct {
 	accepted string
 	fails    bool     // the run fails for it
 	ways     []string // the cost of replacing the object, and the ways out; nil for most
+
+	object string // the name of what it is about
+	cause  string // equal for alerts of which a line has only one
 }
 
 // about is the message with the reason why it does not count.
@@ -111,7 +114,8 @@ func checkAlerts(r *compare.Report) []alert {
 		a := alert{
 			rule: v.Lock, level: "error", title: title, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
-			fails: v.Refused(), ways: waysOut(&v.Subject, r),
+			fails: v.Refused(), ways: waysOut(&v.Subject, r), object: v.Object,
+			cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, string(v.Key)}),
 		}
 		switch {
 		case v.AcceptedNew:
@@ -123,7 +127,6 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		alerts = append(alerts, a)
 	}
-	alerts = byLine(alerts, r.Violations)
 	remark := func(rule, level, title string, m *result.Remark) {
 		field := strings.TrimSpace(m.Kind + " " + m.Object)
 		if m.Path != "" {
@@ -131,6 +134,7 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		alerts = append(alerts, alert{
 			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject), fails: level == "error",
+			object: m.Object, cause: fmt.Sprintf("%q", []string{m.Kind, m.Path, m.Message}),
 		})
 	}
 	gap := "warning" // the level of what is not checked
@@ -147,6 +151,7 @@ func checkAlerts(r *compare.Report) []alert {
 		a := alert{
 			rule: alertNotCovered, level: gap, title: "not checked", message: fmt.Sprintf("%s %s changed and was not checked: %s", n.Kind, n.Unit, n.Reason),
 			field: n.Kind + " " + n.Unit, at: token.Position{Filename: n.File, Line: n.Line}, fails: r.Strict,
+			object: n.Unit, cause: fmt.Sprintf("%q", []string{n.Kind, n.Reason}),
 		}
 		if n.Accepted {
 			a.level, a.fails, a.accepted = "note", false, "accepted: "+n.AcceptedReason
@@ -177,31 +182,32 @@ func checkAlerts(r *compare.Report) []alert {
 			fails: true,
 		})
 	}
-	return alerts
+	return byLine(alerts)
 }
 
-// byLine makes one alert of those about one field of several objects of a kind that one line refuses. alerts are those of violations.
-func byLine(alerts []alert, violations []result.Violation) []alert {
+// byLine makes one alert of those that say the same of several objects of a kind, for one line.
+func byLine(alerts []alert) []alert {
 	var list []alert
 	causes := map[string]int{}
 	others := map[int][]string{} // the objects that an alert stands for, besides its own
-	for i, a := range alerts {
-		v := &violations[i]
-		cause := fmt.Sprintf("%q %d %t", []string{a.rule, a.level, a.accepted, v.Kind, v.Path, v.Rule, v.Policy, string(v.Key), a.at.Filename}, a.at.Line, a.fails)
+	for _, a := range alerts {
+		cause := fmt.Sprintf("%q %d %t", []string{a.rule, a.level, a.accepted, a.cause, a.at.Filename}, a.at.Line, a.fails)
 		at, known := causes[cause]
-		if !known || a.at.Line == 0 || !manifest.IsFile(a.at.Filename) {
+		if !known || a.cause == "" || a.at.Line == 0 || !manifest.IsFile(a.at.Filename) {
 			causes[cause] = len(list)
 			list = append(list, a)
 			continue
 		}
-		if !strings.HasPrefix(list[at].field, strings.TrimSpace(v.Kind+" "+v.Object)+":") && !slices.Contains(others[at], v.Object) {
-			others[at] = append(others[at], v.Object)
+		if a.object != list[at].object && !slices.Contains(others[at], a.object) {
+			others[at] = append(others[at], a.object)
 		}
 	}
 	for at, names := range others {
-		if len(names) > 0 {
-			list[at].message += fmt.Sprintf("; the same line refuses %s: %s", Count(len(names), "more object"), firstOf(names, namedObjects))
+		does := "concerns"
+		if list[at].fails {
+			does = "refuses"
 		}
+		list[at].message += fmt.Sprintf("; the same line %s %s: %s", does, Count(len(names), "more object"), firstOf(names, namedObjects))
 	}
 	return list
 }
@@ -216,7 +222,7 @@ func lostAlerts(r *compare.Report) []alert {
 		object := d.Kind + " " + d.Object
 		alerts = append(alerts, alert{
 			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost), message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
-			field: object, at: placeOf(&d.Subject), ways: bullets(d.How),
+			field: object, at: placeOf(&d.Subject), ways: bullets(d.How), object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
 		})
 	}
 	return alerts

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,24 +37,21 @@ func checkText(w io.Writer, r *compare.Report) error {
 func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	objects, limit := refusedObjects(r), namedObjects
 	if r.ListAll {
-		limit = len(r.Violations)
+		limit = math.MaxInt
 	}
 	for i := range objects {
 		writeObject(w, objects[i], limit, p)
 		fmt.Fprintln(w)
 	}
-	for _, u := range merged(repeatedRemarks(r.Unknown)) {
-		writeRemark(w, p.Yellow("?"), u, p)
+	for _, u := range remarkGroups(r.Unknown) {
+		writeRemark(w, p.Yellow("?"), u, limit, p)
 	}
-	for _, n := range merged(repeatedRemarks(r.Notes)) {
-		writeRemark(w, p.Dim("i"), n, p)
+	for _, n := range remarkGroups(r.Notes) {
+		writeRemark(w, p.Dim("i"), n, limit, p)
 	}
-	gone, more := losses(r)
+	gone := losses(r)
 	for i := range gone {
-		writeDeletion(w, &gone[i], p)
-	}
-	if more > 0 {
-		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
+		writeDeletion(w, gone[i], limit, p)
 	}
 	missed := NotCovered(r.Uncovered())
 	for _, line := range missed {
@@ -67,52 +65,9 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	}
 }
 
-// repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.
-type repeatedDeletion struct {
-	result.Deletion
-	places []string
-}
-
-// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
-// are. What restarts or costs nothing is in the summary's count, and so is what is kept, unless its loss would cost most.
-func losses(r *compare.Report) (list []repeatedDeletion, more int) {
-	const shown = 20
-	at := map[[6]string]int{}
-	for i := range r.Deletions {
-		d := &r.Deletions[i]
-		refused := isViolation(r, d)
-		least := d.Cost == result.CostNone || d.Cost == result.CostRestart
-		if least || refused || d.Kept && d.Cost != result.CostData && d.Cost != result.CostCascade {
-			continue
-		}
-		key := [6]string{d.APIVersion, d.Kind, d.Object, string(d.Cost), d.Message, fmt.Sprint(d.Kept)}
-		i, ok := at[key]
-		if !ok {
-			i = len(list)
-			at[key] = i
-			list = append(list, repeatedDeletion{Deletion: *d})
-		}
-		list[i].places = withPlace(list[i].places, &d.Subject, d.Line)
-	}
-	slices.SortStableFunc(list, func(a, b repeatedDeletion) int {
-		if a.Kept != b.Kept {
-			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
-		}
-		return cmp.Compare(slices.Index(result.Costs(), b.Cost), slices.Index(result.Costs(), a.Cost))
-	})
-	if len(list) > shown {
-		list, more = list[:shown], len(list)-shown
-	}
-	return list, more
-}
-
-// isViolation reports whether a deletion is refused.
-func isViolation(r *compare.Report, d *result.Deletion) bool {
-	return slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return v.Same(d.Subject) })
-}
-
-// writeDeletion prints what a deletion loses, and the ways to keep it.
-func writeDeletion(w io.Writer, d *repeatedDeletion, p Palette) {
+// writeDeletion prints what deletions lose, and the ways to keep the objects.
+func writeDeletion(w io.Writer, g group[result.Deletion], limit int, p Palette) {
+	d := g.first
 	mark, cost := p.Dim("-"), Printable(string(d.Cost))
 	switch {
 	case d.Loses():
@@ -120,9 +75,23 @@ func writeDeletion(w io.Writer, d *repeatedDeletion, p Palette) {
 	case !d.Kept:
 		mark = p.Yellow("-")
 	}
-	fmt.Fprintf(w, "%s %s %s\n    %s\n", mark, Printable(d.Kind+" "+d.Object), p.Dim("("+strings.Join(d.places, ", ")+")"),
-		deletionText(&d.Deletion, cost, Printable))
+	fmt.Fprintf(w, "%s %s %s\n", mark, Printable(g.title()), p.Dim("("+g.places()+")"))
+	writeObjects(w, g.block, limit, p)
+	fmt.Fprintf(w, "    %s\n", deletionText(d, cost, Printable))
 	writeWays(w, d.How, p)
+	if len(d.How) > 0 && !g.isOne() {
+		fmt.Fprintf(w, "  %s\n", p.Dim("these ways name "+Printable(d.Object)+"; those of the others are alike"))
+	}
+}
+
+// writeObjects prints the names of the objects of a block and the units that have them, where there are several.
+func writeObjects(w io.Writer, b *block, limit int, p Palette) {
+	if names := b.names(limit); names != "" {
+		fmt.Fprintf(w, "    %s\n", names)
+	}
+	if units := b.inUnits(limit); units != "" {
+		fmt.Fprintf(w, "    %s\n", p.Dim(units))
+	}
 }
 
 // deletionText says what becomes of an object that NEW no longer has, and what that means. escape makes the texts harmless.
@@ -166,7 +135,12 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	if len(o.others) > 0 {
 		fmt.Fprintf(w, "  %s\n", o.names(limit))
 	}
-	if also := o.alsoIn(); len(also) > 0 {
+	switch also := o.alsoIn(); {
+	case len(o.others) > 0:
+		if units := o.block().inUnits(limit); units != "" {
+			fmt.Fprintf(w, "  %s\n", p.Dim(units))
+		}
+	case len(also) > 0:
 		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(also, ", ")))
 	}
 	for i := range violations {
@@ -345,13 +319,14 @@ func WayOut(how string) (text, command string) {
 // commands are how the commands of ways out begin.
 var commands = []string{"kubectl ", "argocd ", "flux ", "volume=$("}
 
-func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
+func writeRemark(w io.Writer, mark string, g group[result.Remark], limit int, p Palette) {
 	path := ""
-	if r.Path != "" {
-		path = " " + p.Bold(Printable(r.Path))
+	if g.first.Path != "" {
+		path = " " + p.Bold(Printable(g.first.Path))
 	}
-	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(strings.TrimSpace(r.Kind+" "+r.Object)), path,
-		p.Dim("("+strings.Join(r.places, ", ")+")"), Printable(r.Message))
+	fmt.Fprintf(w, "%s %s%s %s\n", mark, Printable(g.title()), path, p.Dim("("+g.places()+")"))
+	writeObjects(w, g.block, limit, p)
+	fmt.Fprintf(w, "    %s\n", Printable(g.first.Message))
 }
 
 // counts are the numbers of a summary.

@@ -66,7 +66,8 @@ func gapsText(r *compare.Report) string {
 		groups[n.Kind] = append(groups[n.Kind], n.Unit)
 	}
 	for _, kind := range kinds {
-		parts = append(parts, Count(len(groups[kind]), Printable(kind))+" ("+someOf(groups[kind])+")")
+		names := slices.Compact(slices.Sorted(slices.Values(groups[kind])))
+		parts = append(parts, Count(len(groups[kind]), Printable(kind))+" ("+someOf(names)+")")
 	}
 	if len(r.Unknown) > 0 {
 		var names []string

@@ -157,17 +157,20 @@ func waysList(indent string, ways []string) string {
 
 func remarkRows(remarks []result.Remark) []string {
 	var rows []string
-	for _, m := range repeatedRemarks(remarks) {
-		row := "- " + markdownText(m.Kind+" "+m.Object)
-		if m.Path != "" {
-			row += " " + markdownCode(m.Path)
+	for _, g := range remarkGroups(remarks) {
+		row := "- " + markdownText(g.title())
+		if g.first.Path != "" {
+			row += " " + markdownCode(g.first.Path)
 		}
-		if row += ": " + markdownText(m.Message); len(m.places) > 1 {
-			row += " (" + markdownText(strings.Join(m.places, ", ")) + ")"
-		}
-		rows = append(rows, row+"\n")
+		rows = append(rows, row+": "+markdownText(g.first.Message)+objectsText(g.block)+"\n")
 	}
 	return rows
+}
+
+// objectsText names the objects of a block, their places and their units, in brackets.
+func objectsText(b *block) string {
+	texts := []string{b.names(namedObjects), b.places(), b.inUnits(namedObjects)}
+	return " (" + markdownText(joinTexts(texts...)) + ")"
 }
 
 // notCoveredRows lists what changed and is not covered, one row for each reason.
@@ -181,19 +184,15 @@ func notCoveredRows(r *compare.Report) []string {
 
 // goneRows lists the deletions that cost something.
 func goneRows(r *compare.Report) []string {
-	gone, more := losses(r)
 	var rows []string
-	for i := range gone {
-		d := &gone[i].Deletion
+	for _, g := range losses(r) {
 		mark := ""
-		if d.Loses() {
+		if g.first.Loses() {
 			mark = "⚠️ "
 		}
-		row := fmt.Sprintf("- %s%s: %s\n", mark, markdownText(d.Kind+" "+d.Object), deletionText(d, markdownText(string(d.Cost)), markdownText))
-		rows = append(rows, row+waysList("  ", d.How))
-	}
-	if more > 0 {
-		rows = append(rows, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))
+		text := deletionText(g.first, markdownText(string(g.first.Cost)), markdownText)
+		row := fmt.Sprintf("- %s%s: %s%s\n", mark, markdownText(g.title()), text, objectsText(g.block))
+		rows = append(rows, row+waysList("  ", g.first.How))
 	}
 	return rows
 }

@@ -67,6 +67,18 @@ func (o *refusedObject) names(limit int) string {
 	return firstOf(names, limit)
 }
 
+// block returns all objects that are refused for the cause, in all their units.
+func (o *refusedObject) block() *block {
+	b := &block{}
+	for _, of := range append([]*refusedObject{o}, o.others...) {
+		b.subjects = append(b.subjects, &of.violations[0].Subject)
+		for _, v := range of.also {
+			b.subjects = append(b.subjects, &v.Subject)
+		}
+	}
+	return b
+}
+
 // title names the object of a block by its kind and name, or counts its objects.
 func (o *refusedObject) title() string {
 	first := &o.violations[0]
@@ -128,117 +140,6 @@ func (o *refusedObject) writeReplacement(b *strings.Builder) {
 	}
 }
 
-// repeatedRemark is a remark, and where the same is said of an object of its kind and name.
-type repeatedRemark struct {
-	result.Remark
-	places []string
-}
-
-func repeatedRemarks(remarks []result.Remark) []repeatedRemark {
-	var list []repeatedRemark
-	at := map[[5]string]int{}
-	for _, m := range remarks {
-		key := [5]string{m.APIVersion, m.Kind, m.Object, m.Path, m.Message}
-		i, ok := at[key]
-		if !ok {
-			i = len(list)
-			at[key] = i
-			list = append(list, repeatedRemark{Remark: m})
-		}
-		list[i].places = withPlace(list[i].places, &m.Subject, m.Line)
-	}
-	return list
-}
-
-// merged makes one remark of those that say the same of more objects of a kind than anybody wants to read.
-func merged(list []repeatedRemark) []repeatedRemark {
-	const few = 3
-	key := func(r *repeatedRemark) [4]string { return [4]string{r.APIVersion, r.Kind, r.Path, r.Message} }
-	groups := map[[4]string][]*repeatedRemark{}
-	for i := range list {
-		groups[key(&list[i])] = append(groups[key(&list[i])], &list[i])
-	}
-	var all []repeatedRemark
-	for i := range list {
-		group := groups[key(&list[i])]
-		if len(group) > few && group[0] != &list[i] {
-			continue
-		}
-		r := list[i]
-		if len(group) > few {
-			var names, places []string
-			for _, other := range group {
-				names, places = append(names, other.Object), append(places, other.places...)
-			}
-			r.Object, r.places = compare.Enumerate(names), append(places[:few:few], fmt.Sprintf("and %d more places", len(places)-few))
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// NotCovered says what could not be read as it is deployed, one line for each reason.
-func NotCovered(list []result.NotCovered) []string {
-	const most = 20
-	var lines []string
-	groups := byReason(list)
-	for _, group := range groups[:min(len(groups), most)] {
-		n := group[0]
-		where := n.File
-		if n.Line > 0 {
-			where += fmt.Sprintf(":%d", n.Line)
-		}
-		if where = " (" + where + ")"; n.File == n.Unit && n.Line == 0 {
-			where = "" // a file
-		}
-		what := n.Kind + " " + n.Unit
-		if len(group) > 1 {
-			what = fmt.Sprintf("%s, such as %s", Count(len(group), n.Kind), n.Unit)
-		}
-		accepted := ""
-		if n.Accepted {
-			accepted = " (accepted: " + n.AcceptedReason + ")"
-		}
-		lines = append(lines, Printable(fmt.Sprintf("not covered: %s%s: %s%s", what, where, n.Reason, accepted)))
-	}
-	if more := len(groups) - most; more > 0 {
-		lines = append(lines, fmt.Sprintf("not covered for %s: -o json lists all", Count(more, "more reason")))
-	}
-	return lines
-}
-
-// byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they differ only in a
-// name or two: less than a third of their words.
-func byReason(list []result.NotCovered) [][]result.NotCovered {
-	var groups [][]result.NotCovered
-	for _, n := range list {
-		i := slices.IndexFunc(groups, func(g []result.NotCovered) bool {
-			return g[0].Kind == n.Kind && g[0].Accepted == n.Accepted && alike(g[0].Reason, n.Reason)
-		})
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], n)
-	}
-	slices.SortStableFunc(groups, func(a, b []result.NotCovered) int { return len(b) - len(a) })
-	return groups
-}
-
-func alike(one, other string) bool {
-	a, b := strings.Fields(one), strings.Fields(other)
-	if len(a) != len(b) {
-		return false
-	}
-	differ := 0
-	for i := range a {
-		if a[i] != b[i] {
-			differ++
-		}
-	}
-	return 3*differ < len(a) || differ == 0
-}
-
 // alsoIn lists the other places of an object: units by their shortest names, and files that no unit reads.
 func (o *refusedObject) alsoIn() []string {
 	var places []string
@@ -246,7 +147,7 @@ func (o *refusedObject) alsoIn() []string {
 	for _, v := range o.also {
 		switch {
 		case v.Unit == "":
-			places = withPlace(places, &v.Subject, v.ObjectLine)
+			places = append(places, placeText(&v.Subject, v.ObjectLine))
 		case v.Unit != o.violations[0].Unit && !slices.Contains(units, v.Unit):
 			units = append(units, v.Unit)
 		}
@@ -274,28 +175,7 @@ func shortest(units []string) []string {
 	return short
 }
 
-// withPlace adds a place of an object, unless it is like the last one: the units of two clusters can have one name.
-func withPlace(places []string, s *result.Subject, line int) []string {
-	text := placeText(s, line)
-	if n := len(places); n > 0 && places[n-1] == text {
-		return places
-	}
-	return append(places, text)
-}
-
-// placeText names a place: the line of a file, and the unit that it is part of.
-func placeText(s *result.Subject, line int) string {
-	text := fmt.Sprintf("%s:%d", Printable(s.File), line)
-	if s.Unit != "" {
-		text += " in " + Printable(s.Unit)
-	}
-	if s.From != "" && s.From != s.File {
-		text += ", from " + Printable(s.From)
-	}
-	return text
-}
-
-// countedKinds lists kinds: "2 Secret, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
+// countedKinds lists kinds: "2 Secrets, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
 // counted together.
 func countedKinds(kinds []result.KindCount) string {
 	var merged []result.KindCount // APIVersion holds the group
@@ -315,7 +195,7 @@ func countedKinds(kinds []result.KindCount) string {
 		if shared && k.APIVersion != "" {
 			name += "." + k.APIVersion
 		}
-		names[i] = fmt.Sprintf("%d %s", k.Objects, Printable(name))
+		names[i] = Count(k.Objects, Printable(name))
 	}
 	return compare.Enumerate(names)
 }

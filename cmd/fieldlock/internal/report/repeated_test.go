@@ -67,7 +67,7 @@ func TestRepeatedNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	if strings.Count(text, "not compared") != 1 || strings.Count(text, "says 1") != 3 || !strings.Contains(text, "i Widget o0, o1, o2, o3, o4 and 4 more (f0.yaml:1, f1.yaml:1, f2.yaml:1, and 6 more places)") {
+	if strings.Count(text, "not compared") != 1 || strings.Count(text, "says 1") != 1 || !strings.Contains(text, "i 9 Widgets (f0.yaml:1, f1.yaml:1, f2.yaml:1 and 6 more places)\n    o0, o1, o2, o3, o4 and 4 more\n    not compared\n") {
 		t.Errorf("%s", text)
 	}
 }
@@ -162,8 +162,8 @@ func TestMarkdownLimit(t *testing.T) {
 			s := result.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", File: "x.yaml", Line: i, ObjectLine: i}
 			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.a", Lock: "rule", Message: c.text})
 			r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: result.CostData, Message: c.text, How: []string{c.text}})
-			r.Unknown = append(r.Unknown, result.Remark{Subject: s, Message: c.text})
-			r.Notes = append(r.Notes, result.Remark{Subject: s, Message: c.text})
+			r.Unknown = append(r.Unknown, result.Remark{Subject: s, Message: fmt.Sprint(c.text, i)})
+			r.Notes = append(r.Notes, result.Remark{Subject: s, Message: fmt.Sprint(c.text, i)})
 			r.Warnings = append(r.Warnings, c.text)
 			r.Errors = append(r.Errors, compare.Error{Text: c.text})
 		}
@@ -219,7 +219,7 @@ func TestRepeatedDeletions(t *testing.T) {
 			t.Errorf("%s: ns/kept is printed %d times:\n%s", format, n, out)
 		}
 	}
-	if out := print(textFormat); !strings.Contains(out, "(x.yaml:3 in kustomization a, x.yaml:3 in kustomization b)") {
+	if out := print(textFormat); !strings.Contains(out, "! Claim ns/same (x.yaml:3)\n    in a, b\n    deleted (cost: data)") {
 		t.Errorf("the units are missing:\n%s", out)
 	}
 }

@@ -270,6 +270,18 @@ func (c *comparison) renderChanged() {
 	}
 }
 
+// notCovered describes a changed unit that NEW cannot render. A file that the change removes is one of OLD.
+func (c *comparison) notCovered(p unitPair, err error) NotCovered {
+	n := c.news.changedNotCovered(p.new, err)
+	if n.From != "" || p.old == nil {
+		return n
+	}
+	if was := c.olds.changedNotCovered(p.old, err); was.From != "" {
+		n.File, n.Line, n.From = was.File, was.Line, n.File
+	}
+	return n
+}
+
 // add adds what came of a unit to the result.
 func (c *comparison) add(p unitPair) {
 	if !p.changed {
@@ -279,9 +291,9 @@ func (c *comparison) add(p unitPair) {
 		}
 		switch {
 		case isMissing(p.new.Err):
-			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.Err, false))
+			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.Err))
 		case p.new.lacking.First != nil && !p.forced:
-			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.lacking.First, false))
+			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.lacking.First))
 		}
 		return
 	}
@@ -304,18 +316,18 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
 	case isMissing(newErr):
-		n := c.news.notCovered(p.new, newErr, true)
+		n := c.notCovered(p, newErr)
 		n.isNew = p.old == nil
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
 	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
-		c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, newErr, true))
+		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
 		return
 	case newErr != nil:
 		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
 		return
 	case oldErr != nil && p.new != nil:
-		n := c.olds.notCovered(p.old, oldErr, true)
+		n := c.olds.changedNotCovered(p.old, oldErr)
 		n.Reason = "there is nothing to compare with, since OLD cannot be rendered: " + n.Reason
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
@@ -360,10 +372,13 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
 	}
 	alike := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
 	var n NotCovered
-	if lacks != nil {
-		n = c.news.notCovered(p.new, lacks, !alike)
-	} else {
-		n = c.olds.notCovered(p.old, lacked, !alike)
+	switch {
+	case lacks == nil:
+		n = c.olds.changedNotCovered(p.old, lacked)
+	case alike:
+		n = c.news.notCovered(p.new, lacks)
+	default:
+		n = c.news.changedNotCovered(p.new, lacks)
 	}
 	n.Reason += "; the rest of it was checked"
 	n.isNew = p.old == nil

@@ -70,6 +70,20 @@ func (e *edits) of(u *Unit) []edit {
 	return list
 }
 
+// touching returns the edits that concern a unit which cannot be rendered: also those of the objects that it refers to, which may be
+// in files that it does not read. Those of its definition come first.
+func (e *edits) touching(u *Unit) []edit {
+	list := e.of(u)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range inOrder(u.refers) {
+		for _, file := range u.refers[r].files {
+			list = append(slices.Clip(list), e.in(file)...)
+		}
+	}
+	return list
+}
+
 // in returns the edits of a file.
 func (e *edits) in(file string) []edit {
 	if list, ok := e.files[file]; ok {

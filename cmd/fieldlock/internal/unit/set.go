@@ -73,8 +73,9 @@ func (s *Side) names(file string) bool {
 type NotCovered struct {
 	Unit    string `json:"unit"`
 	Kind    string `json:"kind"`
-	File    string `json:"file,omitempty"` // as messages name it
+	File    string `json:"file,omitempty"` // as messages name it: where the change touches the unit, otherwise where the reason is
 	Line    int    `json:"line,omitempty"`
+	From    string `json:"-"` // where the reason is, if that is another file
 	Reason  string `json:"reason"`
 	Changed bool   `json:"-"`
 	isNew   bool   // OLD has no such unit
@@ -156,12 +157,12 @@ func Load(in *Side, o Options) (*Set, error) {
 		objects, err := s.render(u)
 		switch {
 		case isMissing(err):
-			set.NotCovered = append(set.NotCovered, s.notCovered(u, err, true))
+			set.NotCovered = append(set.NotCovered, s.changedNotCovered(u, err))
 		case err != nil:
 			set.Errs = append(set.Errs, s.mistake(u, err))
 		default:
 			if lacks := s.lacks(u); lacks != nil {
-				set.NotCovered = append(set.NotCovered, s.notCovered(u, lacks, true))
+				set.NotCovered = append(set.NotCovered, s.changedNotCovered(u, lacks))
 			}
 			set.Units = append(set.Units, Rendered{u, objects, true})
 		}
@@ -237,8 +238,11 @@ func (s *side) missing(in *Side, changed func(u *Unit) bool) []NotCovered {
 	var list []NotCovered
 	for _, u := range s.elsewhere {
 		if in.names(u.File) {
-			n := s.notCovered(u, u.Err, changed(u))
+			n := s.notCovered(u, u.Err)
 			n.Line = u.document.Position().Line
+			if n.Changed = changed(u); n.Changed {
+				s.placeEdit(&n, u)
+			}
 			list = append(list, n)
 		}
 	}
@@ -246,9 +250,32 @@ func (s *side) missing(in *Side, changed func(u *Unit) bool) []NotCovered {
 }
 
 // notCovered describes a unit that cannot be rendered.
-func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
+func (s *side) notCovered(u *Unit, err error) NotCovered {
 	file, line, reason := u.place(err)
-	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason, Changed: changed}
+	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason}
+}
+
+// changedNotCovered describes a unit that the change touches and that cannot be rendered.
+func (s *side) changedNotCovered(u *Unit, err error) NotCovered {
+	n := s.notCovered(u, err)
+	n.Changed = true
+	s.placeEdit(&n, u)
+	return n
+}
+
+// placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches its own file.
+func (s *side) placeEdit(n *NotCovered, u *Unit) {
+	if s.edits == nil {
+		return
+	}
+	list := s.edits.touching(u)
+	own := slices.IndexFunc(list, func(e edit) bool { return s.tree.Name(e.file) == n.File })
+	switch {
+	case own >= 0 && n.Line == 0:
+		n.Line = list[own].line
+	case own < 0 && len(list) > 0:
+		n.File, n.Line, n.From = s.tree.Name(list[0].file), list[0].line, n.File
+	}
 }
 
 // identifyChanges adds a digest to what changed and is not covered, of all that both sides have of it. An acceptance that has it does
