@@ -366,7 +366,9 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	var group sync.WaitGroup
 	switch {
 	case len(c.renders) > 0:
-		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
+		ctx, stop := untilInterrupted()
+		defer stop()
+		group.Go(func() { errs[0] = c.render(ctx, oldArg, newArg, in, c.err) })
 	case bothDirectories(oldArg, newArg): // below
 	default:
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg); c.deployedBySettings(in.Old) })

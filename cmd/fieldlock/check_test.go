@@ -445,6 +445,15 @@ func TestProgress(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	out.Reset()
+	p = &progress{w: &out, inLog: true, stop: make(chan struct{})}
+	p.begin("checked", "object", 500)
+	p.step()
+	p.draw()
+	p.end()
+	if got, want := out.String(), "fieldlock: checked 1 of 500 objects\n"; got != want {
+		t.Errorf("in a log: got %q, want %q", got, want)
+	}
+	out.Reset()
 	p = &progress{w: &out, stop: make(chan struct{})}
 	p.end()
 	if out.String() != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -89,8 +90,8 @@ func joined(errs []error) error {
 	return fmt.Errorf("%s", strings.Join(lines, "\n  "))
 }
 
-// progress shows on a terminal how far the work is, when it takes long enough for anyone to ask. Safe for concurrent
-// use; a nil progress shows nothing.
+// progress shows how far the work is, when it takes long enough for anyone to ask: on a terminal in one line that changes, in the log of
+// a CI system by a line now and then. Safe for concurrent use; a nil progress shows nothing.
 type progress struct {
 	w     io.Writer
 	stop  chan struct{}
@@ -101,22 +102,39 @@ type progress struct {
 	verb, noun string
 	n, total   int // total 0: unknown
 	drawn      bool
+	inLog      bool
 }
 
 // When progress is shown first, and how often then.
 const (
 	progressAfter = 500 * time.Millisecond
 	progressEvery = 100 * time.Millisecond
+	progressInLog = 10 * time.Second
 )
 
-// newProgress returns a progress that draws until it is ended, or nil when w is not a terminal.
+// newProgress returns a progress that draws until it is ended, or nil where nobody looks: w is neither a terminal nor the log of a CI
+// system.
 func newProgress(w io.Writer) *progress {
-	if !report.IsTerminal(w) {
-		return nil
+	switch {
+	case report.IsTerminal(w):
+		return startProgress(&progress{w: w}, progressAfter, progressEvery)
+	case isLog(w):
+		return startProgress(&progress{w: w, inLog: true}, progressInLog, progressInLog)
 	}
-	p := &progress{w: w, stop: make(chan struct{})}
+	return nil
+}
+
+// isLog reports whether a CI system keeps what is written to w.
+func isLog(w io.Writer) bool {
+	_, isFile := w.(*os.File)
+	inCI := func(name string) bool { return os.Getenv(name) != "" }
+	return isFile && slices.ContainsFunc([]string{"CI", "JENKINS_URL", "TF_BUILD", "TEAMCITY_VERSION"}, inCI)
+}
+
+func startProgress(p *progress, after, every time.Duration) *progress {
+	p.stop = make(chan struct{})
 	p.done.Go(func() {
-		for wait := progressAfter; ; wait = progressEvery {
+		for wait := after; ; wait = every {
 			select {
 			case <-p.stop:
 				return
@@ -148,20 +166,23 @@ func (p *progress) step() {
 	p.n++
 }
 
-// draw writes the line anew.
+// draw writes the line anew, or a line for the log.
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	line := cmp.Or(p.verb, "reading") // files of git, Go packages and the output of commands come all at once
+	switch {
+	case p.total > 0:
+		line = fmt.Sprintf("%s %d of %s", p.verb, p.n, report.Count(p.total, p.noun))
+	case p.n > 0:
+		line = p.verb + " " + report.Count(p.n, p.noun)
+	}
+	if p.inLog {
+		fmt.Fprintf(p.w, "fieldlock: %s\n", line)
+		return
+	}
 	p.drawn = true
-	if p.n == 0 && p.total == 0 { // files of git, Go packages and the output of commands come all at once
-		fmt.Fprintf(p.w, "\r\x1b[K%s", cmp.Or(p.verb, "reading"))
-		return
-	}
-	if p.total > 0 {
-		fmt.Fprintf(p.w, "\r\x1b[K%s %d of %s", p.verb, p.n, report.Count(p.total, p.noun))
-		return
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s %s", p.verb, report.Count(p.n, p.noun))
+	fmt.Fprint(p.w, "\r\x1b[K"+line)
 }
 
 // end stops drawing and clears the line; a second call does nothing.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -208,6 +211,8 @@ func (o *checkCommand) objects(t *trees, args []string, in *compare.Input, stder
 	if len(o.renders) == 0 {
 		return nil
 	}
+	ctx, stop := untilInterrupted() // the copies are removed all the same
+	defer stop()
 	oldDir, remove, err := checkout(t.old)
 	defer remove()
 	if err != nil {
@@ -218,18 +223,23 @@ func (o *checkCommand) objects(t *trees, args []string, in *compare.Input, stder
 	if err != nil {
 		return err
 	}
-	return o.render(filepath.Join(oldDir, t.repo.Prefix), filepath.Join(newDir, t.repo.Prefix), in, stderr)
+	return o.render(ctx, filepath.Join(oldDir, t.repo.Prefix), filepath.Join(newDir, t.repo.Prefix), in, stderr)
+}
+
+// untilInterrupted returns a context that a signal ends, in place of the program.
+func untilInterrupted() (ctx context.Context, stop context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
 // render runs the commands in both directories.
-func (o *sources) render(oldDir, newDir string, in *compare.Input, stderr io.Writer) error {
+func (o *sources) render(ctx context.Context, oldDir, newDir string, in *compare.Input, stderr io.Writer) error {
 	r := &manifest.Renderer{Timeout: o.timeout, Stderr: printableWriter{stderr}}
 	for _, command := range o.renders {
 		for _, side := range [...]struct {
 			dir, name string
 			files     *[]manifest.File
 		}{{oldDir, "OLD", &in.Old}, {newDir, "NEW", &in.New}} {
-			f, err := r.Render(command, side.dir)
+			f, err := r.Render(ctx, command, side.dir)
 			if err != nil {
 				return fmt.Errorf("in %s: %w", side.name, err)
 			}

@@ -291,7 +291,11 @@ func parseMinor(text string) (int, error) {
 			return minor, nil
 		}
 	}
-	return 0, fmt.Errorf("the Kubernetes version is %q; the known ones are %s", text, strings.Join(Minors(), ", "))
+	nearest := newestMinor()
+	if minor, err := strconv.Atoi(parts[min(1, len(parts)-1)]); err == nil && minor < minors[0] {
+		nearest = minors[0]
+	}
+	return 0, fmt.Errorf("the Kubernetes version is %q; the known ones are %s; the nearest is %s", text, strings.Join(Minors(), ", "), minorName(nearest))
 }
 
 // span is a range of minors; 0 is open.

@@ -116,7 +116,7 @@ func TestNamed(t *testing.T) {
 
 func TestUnknownMinor(t *testing.T) {
 	_, err := For("1.12")
-	const want = `the Kubernetes version is "1.12"; the known ones are 1.35, 1.36, 1.37`
+	const want = `the Kubernetes version is "1.12"; the known ones are 1.35, 1.36, 1.37; the nearest is 1.35`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// caveats returns warnings about a check that looks cleaner than it is.
+// caveats returns warnings about a check that looks cleaner than it is. CRDs of the tree that the change does not touch are not its
+// subject.
 func (c *checker) caveats(pairs []pair) []string {
 	switch {
 	case c.report.Checked == 0 && len(c.report.Errors)+len(c.report.Excluded)+c.report.Unchanged > 0:
@@ -50,7 +51,9 @@ func (c *checker) caveats(pairs []pair) []string {
 				}
 				seen[v] = true
 				locked = locked || !d.unlocked(v) || c.guarded(d, p) || c.kinds.operators != nil && d.ofConfigConnector()
-				name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
+				if changed := d.onlyOld || !d.inOld; changed || c.given(d.crd) {
+					name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
+				}
 			}
 		}
 		if !locked && name != "" && !slices.Contains(unlocked, name) {

@@ -123,6 +123,7 @@ func Check(in Input, o Options) (*Report, error) {
 	}
 	c := &checker{
 		Options: o,
+		given:   given,
 		kinds:   newKinds(newCRDs, oldCRDs, given, o),
 		live:    in.Live,
 		report: &Report{
@@ -279,6 +280,7 @@ func others(news, olds []string) int {
 // checker is one run of Check.
 type checker struct {
 	Options
+	given    func(manifest.CRD) bool // as a schema, beside OLD and NEW
 	kinds    *kinds
 	policies *policy.Set
 	live     map[*yamldoc.Document]Live

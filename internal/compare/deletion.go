@@ -223,6 +223,9 @@ func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""
 	}
 	re.Subject, re.How = subject(p.new, nil), append([]string{}, by.WaysOut(re.How, refused)...)
+	if by.Forced && !c.requestOf(p).applier.Forced {
+		re.Message += "; spec.force of the Kustomization does not count yet, since this change adds it"
+	}
 	re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
 	return &re
 }

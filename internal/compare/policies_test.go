@@ -106,6 +106,11 @@ func TestPolicies(t *testing.T) {
 		if warned := row.name == "malformed"; warned != slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cannot be read") }) {
 			t.Errorf("%s: warnings %q", row.name, r.Warnings)
 		}
+		olds["crd"] = strings.ReplaceAll(crd, "class: {type: string}", "class: {type: string, description: a class}") // only CRDs that change are warned about
+		if olds["crd"] == crd {
+			t.Fatal("the CRD has no class")
+		}
+		r = check(t, news, olds, Options{Builtin: known})
 		free := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "may change freely") })
 		if guarded := row.name != "not bound" && row.name != "malformed" && row.name != "a ConfigMap"; free == guarded && row.newW != row.oldW {
 			t.Errorf("%s: warnings %q", row.name, r.Warnings)

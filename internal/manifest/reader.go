@@ -343,16 +343,18 @@ type Renderer struct {
 const maxRendered = 256 << 20
 
 // Render runs a command in dir and reads the manifests that it prints. The command is split into words with the quoting
-// of a shell; nothing is expanded, and no shell runs unless the command is one.
-func (r *Renderer) Render(command, dir string) (File, error) {
+// of a shell; nothing is expanded, and no shell runs unless the command is one. When ctx ends, the command and all that it has
+// started are killed.
+func (r *Renderer) Render(ctx context.Context, command, dir string) (File, error) {
 	words, err := splitWords(command)
 	if err != nil {
 		return File{}, fmt.Errorf("--render %q: %w", command, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	inTime, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd := exec.CommandContext(inTime, words[0], words[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+	killWithChildren(cmd)
 	var stderr bytes.Buffer
 	stdout := &limited{left: maxRendered}
 	cmd.Stdout, cmd.Stderr = stdout, &stderr
@@ -362,6 +364,8 @@ func (r *Renderer) Render(command, dir string) (File, error) {
 	}
 	switch {
 	case ctx.Err() != nil:
+		return File{}, fmt.Errorf("--render %q was interrupted", command)
+	case inTime.Err() != nil:
 		return File{}, fmt.Errorf("--render %q took longer than %s", command, r.Timeout)
 	case stdout.left < 0:
 		return File{}, fmt.Errorf("--render %q prints more than %d bytes", command, maxRendered)

@@ -44,24 +44,24 @@ func TestRender(t *testing.T) {
 	}
 	var stderr strings.Builder
 	r := &Renderer{Timeout: time.Minute, Stderr: &stderr}
-	f, err := r.Render(`sh -c 'cat x.yaml; echo careful >&2'`, dir)
+	f, err := r.Render(t.Context(), `sh -c 'cat x.yaml; echo careful >&2'`, dir)
 	if name := "$(sh -c 'cat x.yaml; echo careful >&2')"; f.Name != name || f.Path != name || !f.Found {
 		t.Errorf("the output is the file %q, %q, found %v", f.Name, f.Path, f.Found)
 	}
 	if err != nil || f.Err != nil || len(f.Documents) != 2 || stderr.String() != "careful\n" {
 		t.Errorf("got %v, %v, %d documents, %q", err, f.Err, len(f.Documents), stderr.String())
 	}
-	if _, err := r.Render(`sh -c 'exit 3'`, dir); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+	if _, err := r.Render(t.Context(), `sh -c 'exit 3'`, dir); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("a failing command: %v", err)
 	}
-	if _, err := r.Render("cat 'x.yaml", dir); err == nil || err.Error() != `--render "cat 'x.yaml": a quote is not closed` {
+	if _, err := r.Render(t.Context(), "cat 'x.yaml", dir); err == nil || err.Error() != `--render "cat 'x.yaml": a quote is not closed` {
 		t.Errorf("an open quote: %v", err)
 	}
-	if f, err := (&Renderer{Timeout: time.Minute}).Render("cat x.yaml", dir); err != nil || len(f.Documents) != 2 {
+	if f, err := (&Renderer{Timeout: time.Minute}).Render(t.Context(), "cat x.yaml", dir); err != nil || len(f.Documents) != 2 {
 		t.Errorf("nobody reads what the command says: %v, %d documents", err, len(f.Documents))
 	}
 	r.Timeout = 10 * time.Millisecond
-	if _, err := r.Render("sleep 60", dir); err == nil || !strings.Contains(err.Error(), "longer than 10ms") {
+	if _, err := r.Render(t.Context(), "sleep 60", dir); err == nil || !strings.Contains(err.Error(), "longer than 10ms") {
 		t.Errorf("a slow command: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestRenderTooMuch(t *testing.T) {
 		t.Skip("it reads a quarter of a gigabyte")
 	}
 	command := fmt.Sprintf("head -c %d /dev/zero", maxRendered+1)
-	if _, err := (&Renderer{Timeout: time.Minute}).Render(command, t.TempDir()); err == nil || !strings.Contains(err.Error(), "prints more than 268435456 bytes") {
+	if _, err := (&Renderer{Timeout: time.Minute}).Render(t.Context(), command, t.TempDir()); err == nil || !strings.Contains(err.Error(), "prints more than 268435456 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

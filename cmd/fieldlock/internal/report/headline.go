@@ -31,11 +31,13 @@ func headline(r *compare.Report, p Palette) string {
 		return p.Yellow("?") + " " + verdict + ": " + scope
 	case lost != "":
 		return p.Red("!") + " " + verdict + ": " + scope
-	case r.Checked+r.Skipped == 0 && r.Unchanged+len(r.NotCovered)+len(r.Excluded) > 0:
+	case r.Checked+r.Skipped == 0 && r.Unchanged+len(r.NotCovered)+len(r.Excluded) > 0 && !slices.ContainsFunc(r.NotCovered, isChanged):
 		return p.Green("✓") + " nothing changed" + excludedText(r)
 	}
 	return p.Green("✓") + " no refused change: " + scope
 }
+
+func isChanged(n result.NotCovered) bool { return n.Changed }
 
 // joinTexts joins the texts that are not empty.
 func joinTexts(texts ...string) string {

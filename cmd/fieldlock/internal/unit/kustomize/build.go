@@ -386,9 +386,12 @@ func (d *disk) originFile(o *resource.Origin, dir string) string {
 	return name
 }
 
+// pointer is how kustomize names a generator in some errors: by its address in memory.
+var pointer = regexp.MustCompile(` &\{0x[0-9a-f]+ <nil>\}`)
+
 // shorten returns an error of kustomize without the place where it sees the tree, and without the files that it quotes.
 func shorten(err error) error {
-	text := strings.ReplaceAll(err.Error(), top+"/", "")
+	text := pointer.ReplaceAllString(strings.ReplaceAll(err.Error(), top+"/", ""), "")
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
 	}
