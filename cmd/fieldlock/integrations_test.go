@@ -1,10 +1,20 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -203,6 +213,80 @@ func TestActionCheck(t *testing.T) {
 			_ = os.Remove(filepath.Join(test.dir, "report.sarif"))
 			if _, err := os.Stat(filepath.Join(test.dir, "pwned")); err == nil {
 				t.Error("an input became a command")
+			}
+		})
+	}
+}
+
+// TestActionDownload: the action takes the command of a release if its checksum is right, ends if it is wrong, and builds where there is no
+// release for the version or the machine.
+func TestActionDownload(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "tar", "sha256sum"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s", program)
+		}
+	}
+	script, err := filepath.Abs("../../hack/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "fieldlock_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
+	var archive bytes.Buffer
+	zipped := gzip.NewWriter(&archive)
+	packed := tar.NewWriter(zipped)
+	const program = "#!/bin/sh\necho the release\n"
+	if err := packed.WriteHeader(&tar.Header{Name: "fieldlock", Mode: 0o755, Size: int64(len(program))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := packed.Write([]byte(program)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(packed.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	right := fmt.Sprintf("%x  %s\n", sha256.Sum256(archive.Bytes()), name)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sums := map[string]string{"v1.0.0": right, "v2.0.0": strings.Repeat("0", 64) + "  " + name + "\n", "v3.0.0": "", "v4.0.0": right}
+		version, file := path.Split(strings.TrimPrefix(r.URL.Path, "/"))
+		version = strings.TrimSuffix(version, "/")
+		text, ok := sums[version]
+		switch {
+		case ok && file == "checksums.txt":
+			_, _ = w.Write([]byte(text))
+		case ok && file == name && version != "v4.0.0":
+			_, _ = w.Write(archive.Bytes())
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		name, version, ref string
+		status             int
+		found              string
+	}{
+		{"the version of the input", "v1.0.0", "main", 0, "true"},
+		{"the version of the action", "", "v1.0.0", 0, "true"},
+		{"a wrong checksum", "v2.0.0", "", 2, ""},
+		{"no checksum of the archive", "v3.0.0", "", 2, ""},
+		{"no archive for the machine", "v4.0.0", "", 0, "false"},
+		{"no such release", "v5.0.0", "", 0, "false"},
+		{"a branch", "", "main", 0, "false"},
+		{"a version that leads elsewhere", "v1.0.0/../../other", "", 0, "false"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			temp := t.TempDir()
+			output := filepath.Join(temp, "output")
+			command := exec.Command("bash", script, "download")
+			command.Env = append(command.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+output, "FIELDLOCK_RELEASES="+server.URL, "VERSION="+c.version, "ACTION_REF="+c.ref)
+			out, _ := command.CombinedOutput()
+			text, _ := os.ReadFile(output)
+			found := strings.TrimSpace(strings.TrimPrefix(string(text), "found="))
+			if got := command.ProcessState.ExitCode(); got != c.status || found != c.found {
+				t.Errorf("got status %d and found=%s, want %d and %q\n%s", got, found, c.status, c.found, out)
+			}
+			if _, err := os.Stat(filepath.Join(temp, "fieldlock-bin", "fieldlock")); (err == nil) != (c.found == "true") {
+				t.Errorf("the command: %v", err)
 			}
 		})
 	}
