@@ -170,8 +170,10 @@ func (p *progress) step() {
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line := cmp.Or(p.verb, "reading") // files of git, Go packages and the output of commands come all at once
+	line := "reading" // files of git and the output of commands come all at once
 	switch {
+	case p.noun == "":
+		line = cmp.Or(p.verb, line)
 	case p.total > 0:
 		line = fmt.Sprintf("%s %d of %s", p.verb, p.n, report.Count(p.total, p.noun))
 	case p.n > 0:
