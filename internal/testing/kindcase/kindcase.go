@@ -122,7 +122,7 @@ func edit(obj, set map[string]any, remove []string) (map[string]any, error) {
 	for _, path := range remove {
 		var there bool
 		if out, there = fieldpath.Parse(path).Remove(out); !there {
-			return nil, fmt.Errorf("there is no %s to remove", path)
+			return nil, fmt.Errorf("%s: there is nothing to remove", path)
 		}
 	}
 	return out.(map[string]any), nil
