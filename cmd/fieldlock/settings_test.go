@@ -84,7 +84,7 @@ func TestSettingsOfAChange(t *testing.T) {
 		{"a role under kubectl", "it replaces nothing", with(bound("view"), file, "tool: kubectl\n"), with(bound("edit"), file, "tool: kubectl\n"), "", exitRefused, []string{"kubectl delete rolebinding/a"}, []string{"argocd"}},
 		{"the tool of a kustomization", "", with(overlay, file, "tool: argo-cd\n"), with(overlay, file, "tool: argo-cd\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{"argocd app sync APPLICATION"}, nil},
 		{"the tool of a chart", "Flux has Helm install it", with(shop, file, "tool: argo-cd\ntools: {shop: flux}\n"), with(shop, file, "tool: argo-cd\ntools: {shop: flux}\n", "shop/values.yaml", "class: slow\n"), "", exitRefused,
-			[]string{"flux reconcile helmrelease RELEASE -n NAMESPACE --with-source --force"}, nil},
+			[]string{"flux resume helmrelease RELEASE -n NAMESPACE"}, nil},
 		{"a chart that nobody deploys", "its release is not known", shop, with(shop, "shop/values.yaml", "class: slow\n"), "", exitRefused,
 			[]string{"persistentvolumeclaim/data -n NAMESPACE && helm upgrade RELEASE shop -n NAMESPACE"}, []string{"-n default"}},
 
