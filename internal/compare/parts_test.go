@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,30 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
-
-func schemaOf(t *testing.T, text string) *spec.Schema {
-	t.Helper()
-	s := &spec.Schema{}
-	if err := json.Unmarshal([]byte(text), s); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func decode(t *testing.T, text string) map[string]any {
-	t.Helper()
-	f := manifest.File{Name: "f"}
-	f.Parse([]byte(text))
-	if f.Err != nil {
-		t.Fatal(f.Err)
-	}
-	return f.Documents[0].Object
-}
 
 // TestCommands: the arguments that name an object, its kind and its file for kubectl.
 func TestCommands(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -82,7 +81,6 @@ type violation struct {
 	at            fieldpath.Path          // Path, as a value
 	old, new, key value                   // of which Old, New and Key are printed
 	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
-	by            []celrun.Rule           // that refuse the update together with the lock
 }
 
 // summary is the violation in one line.
