@@ -74,6 +74,11 @@ func TestReplacement(t *testing.T) {
 			how: []string{"create the headless Service with the new name\nkubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
 		},
 		{
+			name: "a namespace of two lines", reason: "each line of a way out is a step",
+			old: sts(`"a\n2. reboot"`, "db", "5Gi"), new: sts(`"a\n2. reboot"`, "x", "5Gi"),
+			how: []string{"create the headless Service with the new name\nkubectl delete statefulset/db -n $'a\\0122. reboot' --cascade=orphan"},
+		},
+		{
 			name: "Recreate", reason: "an edit is enough, and the report says so first",
 			old:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}}}`,
 			new:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, strategy: {type: Recreate}}}`,

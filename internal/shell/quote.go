@@ -1,9 +1,14 @@
 // Package shell writes words for a POSIX shell.
 package shell
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
-// Quote quotes a word where a shell needs that: names come from anywhere, and people copy commands.
+// Quote quotes a word where a shell needs that: names come from anywhere, and people copy commands. The result is one line: a
+// word with control characters is written with their codes, as in $'a\012b'.
 func Quote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@%+,", r)
@@ -11,5 +16,28 @@ func Quote(word string) string {
 	if word != "" && !strings.HasPrefix(word, "-") && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
+	if strings.IndexFunc(word, unicode.IsControl) >= 0 {
+		return escaped(word)
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func escaped(word string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, r := range word {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unicode.IsControl(r):
+			for _, octet := range []byte(string(r)) {
+				fmt.Fprintf(&b, `\%03o`, octet)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
 }
