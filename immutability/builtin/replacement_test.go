@@ -44,6 +44,12 @@ func TestReplacement(t *testing.T) {
 			},
 		},
 		{
+			name: "selector", reason: "the new StatefulSet would wait for the names of pods that it does not adopt",
+			old: sts("shop", "db", "5Gi"), new: strings.Replace(sts("shop", "db", "5Gi"), "{a: b}", "{a: b, c: d}", 1),
+			how: []string{"add the labels of the new selector to the pods that run, with kubectl label: the new StatefulSet adopts only pods that its selector matches\n" +
+				"kubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
 			name: "smaller claims", reason: "claims cannot shrink",
 			old: sts("shop", "db", "10Gi"), new: sts("shop", "db", "5Gi"),
 			how: []string{"kubectl delete statefulset/db -n shop --cascade=orphan"},
