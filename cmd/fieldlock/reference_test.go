@@ -17,13 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 )
 
-// TestReference compares the pages docs/commands.md and docs/reports.md with the command and the types that they are made from.
+// TestReference compares docs/commands.md, docs/reports.md and docs/check.schema.json with the command and the types that they are
+// made from.
 func TestReference(t *testing.T) {
 	t.Chdir("../..")
-	for file, text := range map[string]string{"docs/commands.md": commandsPage(), "docs/reports.md": reportsPage(t)} {
+	for file, text := range map[string]string{"docs/commands.md": commandsPage(), "docs/reports.md": reportsPage(t), "docs/check.schema.json": reportSchema(t)} {
 		if *update {
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -122,19 +122,14 @@ func unindent(text string) string {
 // reportsPage lists the keys of every report, from the types that print them, with examples of those that most programs read.
 func reportsPage(t *testing.T) string {
 	const examples = "testdata/examples/"
-	data, err := os.ReadFile("cmd/fieldlock/testdata/pages/keys.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var meanings map[string]map[string]string
-	if err := yaml.UnmarshalStrict(data, &meanings); err != nil {
-		t.Fatal(err)
-	}
+	meanings := keyMeanings(t)
 	var b strings.Builder
 	b.WriteString(`# Reports
 
 What ` + "`-o json`" + ` prints. A key that does not apply is omitted; lists are ` + "`[]`" + ` where they are empty, unless the table says otherwise.
-New keys may come; the ones below stay.
+New keys may come; the ones below stay. JSON Schemas:
+[check](https://github.com/fieldlock/fieldlock/blob/main/docs/check.schema.json),
+[locks](https://github.com/fieldlock/fieldlock/blob/main/docs/locks.schema.json).
 `)
 	for _, r := range []struct {
 		title, dir, typ string
