@@ -104,8 +104,8 @@ func readmeGo(t *testing.T) string {
 
 const libraryPath = "github.com/fieldlock/fieldlock"
 
-// newReleaseProxy makes a module proxy that has the release that comes next, of this tree, and returns its version and the
-// environment to use it in.
+// newReleaseProxy makes a module proxy that has the next release of this tree's three modules, and returns its version and
+// the environment to use it in.
 func newReleaseProxy(t *testing.T) (version string, env []string) {
 	t.Helper()
 	file, err := os.ReadFile("go.mod")
@@ -124,6 +124,7 @@ func newReleaseProxy(t *testing.T) (version string, env []string) {
 	proxy := t.TempDir()
 	addModule(t, proxy, "../..", module.Version{Path: libraryPath, Version: version})
 	addModule(t, proxy, ".", module.Version{Path: libraryPath + "/cmd/fieldlock", Version: version})
+	addModule(t, proxy, "../../immutability/admission/controllerruntime", module.Version{Path: libraryPath + "/immutability/admission/controllerruntime", Version: version})
 	settings, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
