@@ -218,8 +218,8 @@ func TestActionCheck(t *testing.T) {
 	}
 }
 
-// TestActionDownload: the action takes the command of a release if its checksum is right, ends if it is wrong, and builds where there is no
-// release for the version or the machine.
+// TestActionDownload: the action downloads the command of a release. It fails if the checksum is wrong, and builds the command
+// if there is no release for the version or the machine.
 func TestActionDownload(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "tar", "sha256sum"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -36,7 +36,7 @@ type kindPage struct {
 	notes      string         // Markdown at the end
 }
 
-// row is one lock: the field, what it refuses in words, and where it holds, "" everywhere.
+// row is one lock: the field, the refused changes in words, and the versions or objects that have the lock ("" for all).
 type row struct {
 	path, refuses, where string
 	immutable            bool // each change is refused; otherwise some are
@@ -336,8 +336,8 @@ type details struct {
 	rules, lists []string
 }
 
-// refuses says in words what the lock of a row refuses. A rule without a sentence of ours has the words of whoever refuses,
-// if they are short, and its number.
+// refuses returns the changes that the lock of a row refuses, in words. A rule for which we have no sentence has its number, and the
+// message of the server or operator if that is short.
 func (d *details) refuses(kind string, row builtin.Row, except []string) string {
 	text := d.lock(row)
 	if words, ok := conditionWords(row.When); ok {

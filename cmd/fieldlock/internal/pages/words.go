@@ -24,7 +24,7 @@ var lockWords = map[string]string{
 	"deletion-only":    "keys can be removed but not added",
 }
 
-// conditionWords returns the sentence of a condition, which follows what is refused; false if there is none.
+// conditionWords returns a condition in words, such as "if the object is named `x`", and false if we have no words for it.
 func conditionWords(when string) (words string, ok bool) {
 	if names, ok := strings.CutPrefix(when, "self.metadata.name in ['"); ok {
 		return fmt.Sprintf("if the object is named `%s`", strings.ReplaceAll(strings.TrimSuffix(names, "']"), "', '", "` or `")), true

@@ -36,7 +36,7 @@ type alert struct {
 	fails    bool     // the run fails for it
 	ways     []string // the cost of replacing the object, and the ways out; nil for most
 
-	object string // the name of what it is about
+	object string // the name of the object
 	cause  string // equal for alerts of which a line has only one
 }
 

@@ -62,8 +62,11 @@ func losses(r *compare.Report) []group[result.Deletion] {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b result.Deletion) int {
-		if a.Kept != b.Kept {
-			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		switch {
+		case a.Kept && !b.Kept:
+			return 1
+		case b.Kept && !a.Kept:
+			return -1
 		}
 		return cmp.Compare(slices.Index(result.Costs(), b.Cost), slices.Index(result.Costs(), a.Cost))
 	})
@@ -136,7 +139,6 @@ func (b *block) names(limit int) string {
 
 // places names the lines, the first few of them.
 func (b *block) places() string {
-	const few = 3
 	var places []string
 	alone := b.isOne() && len(b.units()) < 2
 	for _, s := range b.subjects {
@@ -148,6 +150,12 @@ func (b *block) places() string {
 			places = append(places, text)
 		}
 	}
+	return fewOf(places)
+}
+
+// fewOf lists the first few places, and counts the others.
+func fewOf(places []string) string {
+	const few = 3
 	text := strings.Join(places[:min(few, len(places))], ", ")
 	if more := len(places) - few; more > 0 {
 		text += " and " + Count(more, "more place")
@@ -216,7 +224,6 @@ func NotCovered(list []result.NotCovered) []string {
 
 // placesOf names where the change touches what is not covered, in brackets: the first few lines; "" for files, which the text names.
 func placesOf(list []result.NotCovered) string {
-	const few = 3
 	var places []string
 	for _, n := range list {
 		place := n.File
@@ -233,11 +240,7 @@ func placesOf(list []result.NotCovered) string {
 	if places == nil {
 		return ""
 	}
-	text := strings.Join(places[:min(few, len(places))], ", ")
-	if more := len(places) - few; more > 0 {
-		text += " and " + Count(more, "more place")
-	}
-	return " (" + text + ")"
+	return " (" + fewOf(places) + ")"
 }
 
 // byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they differ only in a

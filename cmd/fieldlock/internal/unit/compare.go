@@ -214,8 +214,8 @@ func (c *comparison) pairUnits() {
 	}
 }
 
-// addUnclear lists a unit as not covered if nothing tells which objects it refers to, and it changes, or one of these objects. The definition was
-// that of a unit of OLD.
+// addUnclear lists a unit as not covered if nothing tells which objects it refers to, and the unit or one of these objects
+// changes. was is the unit in OLD that has this definition.
 func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	if was == nil || p.new.Err != nil {
 		return
@@ -227,7 +227,8 @@ func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	}
 }
 
-// differ reports whether a unit changes: its records differ, and so does what it is rendered from, or nothing tells what that is.
+// differ reports whether a unit changes. It does if its records differ, and its inputs differ, too, or nothing tells which
+// objects it refers to.
 func (c *comparison) differ(n, old *Unit) bool {
 	switch {
 	case old == nil:
