@@ -61,7 +61,7 @@ func TestKeysComeBack(t *testing.T) {
 			break
 		}
 	}
-	updated, err := crds().Update(w.ctx, got, metav1.UpdateOptions{})
+	updated, err := w.updateCRD(got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (w *world) routes() map[string]func(name string, edit func(class map[string
 			if err != nil {
 				return err
 			}
-			_, err = crds().Update(w.ctx, object, metav1.UpdateOptions{})
+			_, err = w.updateCRD(object)
 			return err
 		},
 		"merge patch": func(name string, edit func(map[string]any), _ string) error {
@@ -183,7 +183,7 @@ func TestTypedClientKeepsMarks(t *testing.T) {
 		}
 	}
 	stored.SetLabels(map[string]string{"typed": "yes"})
-	updated, err := crds().Update(w.ctx, stored, metav1.UpdateOptions{})
+	updated, err := w.updateCRD(stored)
 	if err != nil {
 		t.Fatal(err)
 	}

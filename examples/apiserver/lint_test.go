@@ -81,7 +81,7 @@ func TestLint(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.edit(stored)
-			_, err = crds().Update(w.ctx, stored, metav1.UpdateOptions{})
+			_, err = w.updateCRD(stored)
 			check("update", err)
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 )
@@ -72,6 +73,20 @@ func clientConfig() *rest.Config {
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 func crds() dynamic.ResourceInterface { return shared.client.Resource(crdResource) }
+
+// updateCRD writes a whole CRD over what is stored, whatever the server's controllers wrote to its status meanwhile.
+func (w *world) updateCRD(object *unstructured.Unstructured) (updated *unstructured.Unstructured, err error) {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored, err := crds().Get(w.ctx, object.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		object.SetResourceVersion(stored.GetResourceVersion())
+		updated, err = crds().Update(w.ctx, object, metav1.UpdateOptions{})
+		return err
+	})
+	return updated, err
+}
 
 // testdata is the table of cases that the end-to-end tests run against a stock API server too.
 var testdata = filepath.Join("..", "e2e", "testdata")
