@@ -308,7 +308,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 	p.short = strings.Join(k.ShortNames, ", ")
 	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion, strings.Join(minors, ", "), k.Plural)
 	p.free, p.some = fieldsOf(k, rows)
-	var d details
+	d := details{words: readWords()}
 	for _, r := range rows {
 		p.add(r, &d, minors)
 	}

@@ -331,19 +331,17 @@ func (p *kindPage) addAround(path, first, then string, own []string) {
 	}
 }
 
-// details are the long parts of a kind's table, which names them by number: rules and conditions in CEL, and lists of fields.
+// details are the words of a kind's table, and its long lists of fields, which it names by number.
 type details struct {
-	rules, lists []string
+	words words
+	lists []string
 }
 
-// refuses returns the changes that the lock of a row refuses, in words. A rule for which we have no sentence has its number, and the
-// message of the server or operator if that is short.
+// refuses returns the changes that the lock of a row refuses, in words.
 func (d *details) refuses(kind string, row builtin.Row, except []string) string {
 	text := d.lock(row)
-	if words, ok := conditionWords(row.When); ok {
-		text += " " + words
-	} else if row.When != "" {
-		text += " under " + d.numbered("condition", row.When)
+	if condition, _ := d.words.condition(row); condition != "" {
+		text += " " + condition
 	}
 	if exception := exceptions[kind+" "+row.Path]; exception != "" {
 		text += ", " + exception
@@ -360,32 +358,17 @@ func (d *details) refuses(kind string, row builtin.Row, except []string) string 
 
 // lock says what a row refuses where it applies.
 func (d *details) lock(row builtin.Row) string {
+	if row.Rule != "" {
+		return d.words.rules[oneLine(row.Rule)]
+	}
+	if row.Means != "" {
+		return cell(row.Means)
+	}
 	var names []string
 	for _, lock := range row.Locks {
 		names = append(names, string(lock))
 	}
-	lock := strings.Join(names, ",")
-	const long = 100
-	if text, ok := ruleWords[oneLine(row.Rule)]; ok {
-		return text
-	}
-	if text, ok := lockWords[lock]; ok {
-		return text
-	}
-	switch {
-	case lock != "rule":
-		return strings.ReplaceAll(lock, ",", ", ")
-	case row.Rule == "":
-		return cell(row.Means)
-	case row.Message != "" && len(row.Message) < long:
-		message := strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")
-		return fmt.Sprintf("*%s* (%s)", cell(message), d.numbered("rule", row.Rule))
-	}
-	return "must satisfy " + d.numbered("rule", row.Rule)
-}
-
-func (d *details) numbered(what, expression string) string {
-	return fmt.Sprintf("%s %d", what, number(&d.rules, "`"+oneLine(expression)+"`"))
+	return lockWords[strings.Join(names, ",")]
 }
 
 // oneLine returns an expression without line breaks.
@@ -400,24 +383,16 @@ func number(list *[]string, text string) int {
 	return len(*list)
 }
 
-// write writes rules and lists by their numbers.
+// write writes the lists by their numbers.
 func (d *details) write(b *strings.Builder) {
-	if len(d.rules) > 0 {
-		b.WriteString("\nRules and conditions are CEL expressions: `self` is the new object and `oldSelf` the old one.\n")
+	if len(d.lists) == 0 {
+		return
 	}
-	for _, part := range []struct {
-		title string
-		texts []string
-	}{{"Rules and conditions", d.rules}, {"Lists of fields", d.lists}} {
-		if len(part.texts) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", part.title)
-		for i, text := range part.texts {
-			fmt.Fprintf(b, "%d. %s\n", i+1, text)
-		}
-		b.WriteString("\n</details>\n")
+	b.WriteString("\n<details><summary>Lists of fields</summary>\n\n")
+	for i, text := range d.lists {
+		fmt.Fprintf(b, "%d. %s\n", i+1, text)
 	}
+	b.WriteString("\n</details>\n")
 }
 
 // cell makes text fit into a cell of a table.
@@ -527,7 +502,7 @@ func known(rows ...builtin.Row) string {
 func operatorPage(k *operators.Kind, owner string) string {
 	p := &kindPage{kind: k.Kind, of: owner}
 	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion, k.Operator.Name, k.Plural, k.Group)
-	var d details
+	d := details{words: readWords()}
 	for _, r := range k.Rows() {
 		p.addOperator(&r, k, &d)
 	}

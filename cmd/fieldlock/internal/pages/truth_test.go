@@ -275,18 +275,42 @@ func with(obj map[string]any, steps fieldpath.Path, value any) map[string]any {
 	return out
 }
 
-// TestWords: each rule and condition of a built-in kind has a sentence.
+// TestWords: each lock, rule and condition of a kind has a sentence, and each sentence is that of one.
 func TestWords(t *testing.T) {
-	c := newCatalogue()
+	w, c := readWords(), newCatalogue()
+	used := words{map[string]string{}, map[string]string{}}
+	tell := func(kind string, r builtin.Row) {
+		if !isRefused(&r) {
+			return
+		}
+		when, rule := oneLine(r.When), oneLine(r.Rule)
+		used.conditions[when], used.rules[rule] = w.conditions[when], w.rules[rule]
+		if _, ok := w.condition(r); when != "" && !ok {
+			t.Errorf("%s: %s has no sentence for the condition %s", kind, r.Path, when)
+		}
+		if (&details{words: w}).lock(r) == "" {
+			t.Errorf("%s: %s has no sentence for %v %s", kind, r.Path, r.Locks, rule)
+		}
+	}
 	for _, k := range c.kinds() {
 		rows, _ := c.merge(k)
 		for _, r := range rows {
-			if _, ok := conditionWords(r.When); r.When != "" && !ok && isRefused(&r.Row) {
-				t.Errorf("%s: %s has no sentence for the condition %s", k.Kind, r.Path, r.When)
-			}
-			if r.Rule != "" && ruleWords[oneLine(r.Rule)] == "" && isRefused(&r.Row) {
-				t.Errorf("%s: %s has no sentence for the rule %s", k.Kind, r.Path, r.Rule)
-			}
+			tell(k.Kind, r.Row)
+		}
+	}
+	for _, k := range customKinds() {
+		for _, r := range k.Rows() {
+			tell(k.Kind, r)
+		}
+	}
+	for when := range w.conditions {
+		if _, ok := used.conditions[when]; !ok {
+			t.Errorf("no row has the condition %s", when)
+		}
+	}
+	for rule := range w.rules {
+		if _, ok := used.rules[rule]; !ok {
+			t.Errorf("no row has the rule %s", rule)
 		}
 	}
 }

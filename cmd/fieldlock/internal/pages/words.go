@@ -1,15 +1,17 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
-// This chapter says in words what the data says in CEL. The rules and conditions of built-in kinds all have a sentence, and a
-// test fails without one; those of operators are numbered on the page instead:
-//
-//	{field: data, lock: immutable, when: oldSelf.immutable}
-//	data | cannot be set, changed or removed if `immutable` is true
+// This chapter says in words what the data says in locks and in CEL: words.yaml has a sentence for each rule and condition.
 
 // lockWords says what each lock of a kind means.
 var lockWords = map[string]string{
@@ -18,84 +20,67 @@ var lockWords = map[string]string{
 	"NoSet":            "cannot be set later",
 	"NoUnset":          "cannot be removed",
 	"NoSet,NoUnset":    "can be neither added nor removed",
-	"NoSet,NoModify":   "cannot be set later or changed, but can be removed",
+	"NoSet,NoModify":   "can be removed, but neither set later nor changed",
 	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
 	"addition-only":    "keys can be added but not removed",
 	"deletion-only":    "keys can be removed but not added",
 }
 
-// conditionWords returns a condition in words, such as "if the object is named `x`", and false if we have no words for it.
-func conditionWords(when string) (words string, ok bool) {
+// words are the sentences for CEL.
+type words struct {
+	conditions, rules map[string]string // by expression, on one line
+}
+
+//go:embed words.yaml
+var wordsData []byte
+
+func readWords() words {
+	var data struct {
+		Conditions []struct{ When, Words string }
+		Rules      []struct{ Rule, Words string }
+	}
+	if err := yaml.UnmarshalStrict(wordsData, &data); err != nil {
+		panic(err) // the data is part of the program
+	}
+	w := words{map[string]string{}, map[string]string{}}
+	for _, c := range data.Conditions {
+		w.conditions[c.When] = c.Words
+	}
+	for _, r := range data.Rules {
+		w.rules[r.Rule] = r.Words
+	}
+	return w
+}
+
+// condition returns the condition of a row in words, such as "if the object is named `x`", and false if we have no words for it.
+func (w words) condition(row builtin.Row) (text string, ok bool) {
+	when := oneLine(row.When)
 	if names, ok := strings.CutPrefix(when, "self.metadata.name in ['"); ok {
 		return fmt.Sprintf("if the object is named `%s`", strings.ReplaceAll(strings.TrimSuffix(names, "']"), "', '", "` or `")), true
 	}
-	words, ok = conditions[oneLine(when)]
-	return words, ok
+	if field, ok := setOnBothSides(when); ok {
+		if field == row.Path {
+			return "", true
+		}
+		return fmt.Sprintf("while `%s` is set", field), true
+	}
+	text, ok = w.conditions[when]
+	return text, ok
 }
 
-const (
-	sameContainers = "self.spec.?containers.orValue([]).size() == oldSelf.spec.?containers.orValue([]).size() && " +
-		"self.spec.?initContainers.orValue([]).size() == oldSelf.spec.?initContainers.orValue([]).size()"
-	held           = "has(oldSelf.spec.schedulingGates) && size(oldSelf.spec.schedulingGates) > 0"
-	noExternalName = "self.spec.type != 'ExternalName' && oldSelf.spec.type != 'ExternalName'"
-	loadBalancer   = "self.spec.type == 'LoadBalancer' && oldSelf.spec.type == 'LoadBalancer'"
-	headless       = "has(oldSelf.spec.clusterIP) && oldSelf.spec.clusterIP == 'None'"
-	stillLocal     = "has(self.spec.externalTrafficPolicy) && self.spec.externalTrafficPolicy == 'Local' && " +
-		"has(oldSelf.spec.externalTrafficPolicy) && oldSelf.spec.externalTrafficPolicy == 'Local'"
-)
-
-// conditions are the conditions of built-in kinds.
-var conditions = map[string]string{
-	"!oldSelf.spec.suspend":                    "if the Job is not suspended",
-	"oldSelf.spec.suspend":                     "if the Job is suspended",
-	"self.spec.completionMode != 'Indexed'":    "if the completion mode is not `Indexed`",
-	"oldSelf.immutable":                        "if `immutable` is true",
-	noExternalName:                             "unless the old or the new type is `ExternalName`",
-	noExternalName + " && !(" + headless + ")": "unless the Service is headless, or the old or the new type is `ExternalName`",
-	loadBalancer:                               "while the type stays `LoadBalancer`",
-	loadBalancer + " && " + stillLocal:         "while the type stays `LoadBalancer` and the external traffic policy stays `Local`",
-	sameContainers + " && !(" + held + ")":     "if the Pod has no scheduling gates",
-	sameContainers + " && " + held:             "if the Pod has scheduling gates",
-	held:                                       "if the Pod has scheduling gates",
+// setOnBothSides returns the field that a condition asks for in the old and in the new object.
+//
+//	has(self.spec.auth) && has(oldSelf.spec.auth)   spec.auth
+func setOnBothSides(when string) (field string, ok bool) {
+	sides := setField.FindAllStringSubmatch(when, -1)
+	if len(sides) != 2 || sides[0][0]+" && "+sides[1][0] != when || sides[0][1]+sides[0][3] == sides[1][1]+sides[1][3] {
+		return "", false
+	}
+	field = strings.ReplaceAll(sides[0][2]+sides[0][4], "?", "")
+	return field, field == strings.ReplaceAll(sides[1][2]+sides[1][4], "?", "")
 }
 
-// ruleWords are the rules of built-in kinds.
-var ruleWords = map[string]string{
-	"!(self.spec.strategy.type == 'Recreate' && has(self.spec.strategy.rollingUpdate))":             "cannot be set if the type is `Recreate`",
-	"!(self.spec.updateStrategy.type == 'OnDelete' && has(self.spec.updateStrategy.rollingUpdate))": "cannot be set if the type is `OnDelete`",
-	"!oldSelf.immutable || self.immutable":                                                          "cannot be unset once it is true",
-	"self.spec.completionMode != 'Indexed' || !has(self.spec.completions) || has(oldSelf.spec.completions) && " +
-		"self.spec.completions == oldSelf.spec.completions || has(self.spec.parallelism) && self.spec.completions " +
-		"== self.spec.parallelism": "of an Indexed Job, can change only to the number in `spec.parallelism`",
-	"self.spec.completionMode != 'Indexed' || has(self.spec.completions) || !has(oldSelf.spec.completions)": "of an Indexed Job, cannot be removed",
-	"!has(self.spec.clusterIP) || self.spec.clusterIP == (has(oldSelf.spec.clusterIP) ? oldSelf.spec.clusterIP " +
-		": self.spec.clusterIP == 'None' ? 'an address' : self.spec.clusterIP)": "cannot change to another address, to `None` or from `None`",
-	"!has(self.spec.clusterIPs) || !has(oldSelf.spec.clusterIPs) || size(self.spec.clusterIPs) == 0 || " +
-		"size(oldSelf.spec.clusterIPs) == 0 || self.spec.clusterIPs[0] == oldSelf.spec.clusterIPs[0]": "the first address cannot change",
-	"!has(self.spec.ipFamilies) || !has(oldSelf.spec.ipFamilies) || size(self.spec.ipFamilies) == 0 || " +
-		"size(oldSelf.spec.ipFamilies) == 0 || self.spec.ipFamilies[0] == oldSelf.spec.ipFamilies[0]": "the first family cannot change",
-	"!has(self.spec.healthCheckNodePort) || !has(oldSelf.spec.healthCheckNodePort) || " +
-		"self.spec.healthCheckNodePort == oldSelf.spec.healthCheckNodePort": "cannot change to another port",
-	"self.spec.type != 'NodePort' || oldSelf.spec.type == 'ExternalName' || !has(oldSelf.spec.clusterIP) || " +
-		"oldSelf.spec.clusterIP != 'None'": "cannot change to `NodePort` if the Service is headless",
-	"self.spec.type != 'LoadBalancer' || oldSelf.spec.type == 'ExternalName' || !has(oldSelf.spec.clusterIP) " +
-		"|| oldSelf.spec.clusterIP != 'None'": "cannot change to `LoadBalancer` if the Service is headless",
-	"self.spec.?cidrs.orValue([]) == oldSelf.spec.?cidrs.orValue([]) || size(oldSelf.spec.?cidrs.orValue([])) " +
-		"== 1 && size(self.spec.?cidrs.orValue([])) == 2 && self.spec.cidrs[0] == oldSelf.spec.cidrs[0]": "cannot change, but a second range can be added to a single one",
-	"self.spec.?containers.orValue([]).size() == oldSelf.spec.?containers.orValue([]).size()":         "containers can be neither added nor removed",
-	"self.spec.?initContainers.orValue([]).size() == oldSelf.spec.?initContainers.orValue([]).size()": "containers can be neither added nor removed",
-	"self.spec.terminationGracePeriodSeconds == oldSelf.spec.terminationGracePeriodSeconds || " +
-		"oldSelf.spec.terminationGracePeriodSeconds < 0 && self.spec.terminationGracePeriodSeconds == 1": "cannot change, except from a negative number to 1",
-	"!has(oldSelf.spec.activeDeadlineSeconds) || has(self.spec.activeDeadlineSeconds)": "cannot be removed",
-	"!has(oldSelf.spec.activeDeadlineSeconds) || !has(self.spec.activeDeadlineSeconds) || " +
-		"self.spec.activeDeadlineSeconds <= oldSelf.spec.activeDeadlineSeconds": "can be lowered but not raised",
-	"!has(oldSelf.spec.tolerations) || oldSelf.spec.tolerations.all(o, has(self.spec.tolerations) && " +
-		"self.spec.tolerations.exists(n, n == o))": "tolerations can be added, but neither changed nor removed",
-	"!has(self.spec.schedulingGates) || self.spec.schedulingGates.all(n, has(oldSelf.spec.schedulingGates) && " +
-		"oldSelf.spec.schedulingGates.exists(o, o.name == n.name))": "gates can be removed but not added",
-	"has(oldSelf.spec.affinity) || !has(self.spec.affinity) || has(self.spec.affinity.nodeAffinity) || " +
-		"has(self.spec.affinity.podAffinity) || has(self.spec.affinity.podAntiAffinity)": "an empty affinity cannot be added",
-}
+var setField = regexp.MustCompile(`has\((self|oldSelf)\.([\w.?]+)\)|(self|oldSelf)\.([\w.?]+)\.hasValue\(\)`)
 
 const ifWorkloads = "where the feature `WorkloadWithJob` is on; by default it is off, and the server drops the field"
 
