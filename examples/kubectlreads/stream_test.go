@@ -6,27 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // TestReadsAsKubectl compares random streams of YAML and JSON: every object that kubectl would send is read here, with the
 // same value, or is an error; and where kubectl has no error, nothing else is read. FIELDLOCK_STREAMS sets how many streams
-// there are, FIELDLOCK_SEED repeats a run.
+// there are.
 func TestReadsAsKubectl(t *testing.T) {
-	streams, seed := setting("FIELDLOCK_STREAMS", 3000), uint64(setting("FIELDLOCK_SEED", int(time.Now().UnixNano())))
-	t.Logf("FIELDLOCK_SEED=%d", seed)
-	random := &writer{rand.New(rand.NewPCG(seed, 0))}
+	streams := setting.Int(t, "FIELDLOCK_STREAMS", 3000)
+	random := &writer{rand.New(rand.NewPCG(setting.Seed(t), 0))}
 	var objects, agreed, stricter, refused, differ int
 	for range streams {
 		text := random.stream()
@@ -34,7 +32,7 @@ func TestReadsAsKubectl(t *testing.T) {
 		switch {
 		case diff != "":
 			if differ++; differ <= 5 {
-				t.Errorf("FIELDLOCK_SEED=%d, the stream %q:\n%s", seed, text, diff)
+				t.Errorf("the stream %q:\n%s", text, diff)
 			}
 		case theirs != nil && err != nil:
 			refused++
@@ -69,13 +67,6 @@ func TestStreamsAsKubectl(t *testing.T) {
 			t.Errorf("%q: %d objects, %v\n%s", text, ours, err, diff)
 		}
 	}
-}
-
-func setting(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return otherwise
 }
 
 // compare reads a text in both ways. It returns what differs, the errors of kubectl and of fieldlock, and how many objects

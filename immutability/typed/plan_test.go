@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +20,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // outcome counts what happened in random trials.
@@ -150,18 +149,12 @@ func TestPlanAgreesWithJSON(t *testing.T) {
 	}
 }
 
-// TestNewUpdates tries other types, schemas and updates each time. FIELDLOCK_UPDATES says how many updates.
+// TestNewUpdates tries random types, schemas and updates. FIELDLOCK_UPDATES says how many updates.
 func TestNewUpdates(t *testing.T) {
-	updates := 4_000
-	if more := os.Getenv("FIELDLOCK_UPDATES"); more != "" {
-		var err error
-		if updates, err = strconv.Atoi(more); err != nil {
-			t.Fatal(err)
-		}
-	}
+	updates, random := setting.Int(t, "FIELDLOCK_UPDATES", 4_000), rand.New(rand.NewPCG(setting.Seed(t), 0))
 	var o outcome
 	for o.updates < updates {
-		try(t, rand.Uint64(), &o)
+		try(t, random.Uint64(), &o)
 	}
 	t.Logf("%+v", o)
 }

@@ -2,7 +2,6 @@ package celrule
 
 import (
 	"errors"
-	"flag"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -15,27 +14,20 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-)
-
-var (
-	seed    = flag.Uint64("seed", 0, "the seed that TestImportOfRandomRules begins with; 0 for a new one")
-	batches = flag.Uint64("batches", 10, "how many batches of rules TestImportOfRandomRules judges")
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // TestImportOfRandomRules makes schemas and rules of the operators and conditions that people use, in random combinations.
-// The rules that are recognized have the verdict of their locks, in CEL's own words. Every run has other rules; -seed
-// repeats one, and -batches makes it longer.
+// The rules that are recognized have the verdict of their locks, in CEL's own words. FIELDLOCK_BATCHES says how many
+// batches of rules it judges.
 func TestImportOfRandomRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it judges random rules")
 	}
-	first := *seed
-	if first == 0 {
-		first = rand.Uint64()
-	}
+	first := setting.Seed(t)
 	var sum tally
-	for i := range *batches {
-		sum.add(importRandomRules(t, first+i))
+	for i := range setting.Int(t, "FIELDLOCK_BATCHES", 10) {
+		sum.add(importRandomRules(t, first+uint64(i)))
 	}
 	t.Logf("seed %d: %d rules, %d of them recognized; %d verdicts, %d of them refuse", first, sum.rules, sum.recognized, sum.pairs, sum.refused)
 	if sum.recognized < sum.rules/40 || sum.refused < sum.pairs/10 || sum.refused > sum.pairs*9/10 {

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 func TestExcerpts(t *testing.T) {
@@ -39,8 +39,7 @@ func TestExcerpts(t *testing.T) {
 
 // TestRandomExcerpts: different texts look different, are not too long, and what is shown is in the text.
 func TestRandomExcerpts(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(setting.Seed(t), 0))
 	const letters = "aab\n\"\\ä世\u202e\U0001f600"
 	text := func(n int) string {
 		var b strings.Builder
@@ -63,14 +62,14 @@ func TestRandomExcerpts(t *testing.T) {
 		const limit = 30
 		oldShown, newShown := jsonvalue.Excerpts(oldText, newText, limit)
 		if oldText != newText && oldShown == newShown {
-			t.Fatalf("seed %d: %s and %s are both shown as %s", seed, oldText, newText, oldShown)
+			t.Fatalf("%s and %s are both shown as %s", oldText, newText, oldShown)
 		}
 		for shown, whole := range map[string]string{oldShown: oldText, newShown: newText} {
 			if utf8.RuneCountInString(shown) > limit || !utf8.ValidString(shown) || !strings.Contains(whole, strings.Trim(shown, "…")) {
-				t.Fatalf("seed %d: %s is shown as %s", seed, whole, shown)
+				t.Fatalf("%s is shown as %s", whole, shown)
 			}
 			if !json.Valid([]byte(`"`+strings.Trim(shown, `…"`)+`"`)) && !strings.Contains(shown, `\"`) {
-				t.Fatalf("seed %d: an escape sequence of %s is cut: %s", seed, whole, shown)
+				t.Fatalf("an escape sequence of %s is cut: %s", whole, shown)
 			}
 		}
 	}

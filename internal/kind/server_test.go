@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // TestJudgesAsTheServer holds definitions against the API server's validator on random updates, by the transition rules of real
@@ -72,14 +72,7 @@ type updater struct {
 }
 
 func randomUpdates(t *testing.T) *updater {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("FIELDLOCK_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("FIELDLOCK_SEED=%d", seed)
-	return &updater{Rand: rand.New(rand.NewPCG(seed, 1))}
+	return &updater{Rand: rand.New(rand.NewPCG(setting.Seed(t), 1))}
 }
 
 // word finds the names in a rule.

@@ -7,23 +7,21 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // TestAgreesWithDisk reads random trees with links by git, as a commit and as a work tree, and from the disk. All three find
 // the same files with the same contents, and the same mistakes; only a link that leads out of the repository is an error
-// for git alone. FIELDLOCK_TREES sets how many trees there are, FIELDLOCK_SEED repeats a run.
+// for git alone. FIELDLOCK_TREES sets how many trees there are.
 func TestAgreesWithDisk(t *testing.T) {
-	trees, seed := setting("FIELDLOCK_TREES", 150), uint64(setting("FIELDLOCK_SEED", int(time.Now().UnixNano())))
-	random := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("FIELDLOCK_SEED=%d", seed)
+	trees := setting.Int(t, "FIELDLOCK_TREES", 150)
+	random := rand.New(rand.NewPCG(setting.Seed(t), 0))
 	files := map[string]string{}
 	for i := range trees {
 		randomTree(random, fmt.Sprintf("t%d/in", i), files)
@@ -71,7 +69,7 @@ func TestAgreesWithDisk(t *testing.T) {
 			slices.Sort(inside)
 			slices.Sort(fromGit)
 			if !slices.Equal(inside, fromGit) {
-				t.Errorf("FIELDLOCK_SEED=%d: %s, %s (-disk +git):\n%s", seed, named, side, cmp.Diff(inside, fromGit))
+				t.Errorf("%s, %s (-disk +git):\n%s", named, side, cmp.Diff(inside, fromGit))
 			}
 			out += len(leading)
 			for _, line := range fromGit {
@@ -108,13 +106,6 @@ func (t *Tree) leadsAway(dir string) bool {
 func (t *Tree) leadsOut(name string) bool {
 	_, err := t.resolve(name)
 	return err != nil && strings.Contains(err.Error(), "leads out")
-}
-
-func setting(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return otherwise
 }
 
 // described is a file with the name of its object, or that it cannot be read.

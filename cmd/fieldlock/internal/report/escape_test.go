@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -20,6 +19,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
 // hostileParts are what random hostile text is made of.
@@ -134,8 +134,7 @@ func rendered(t *testing.T, markdown string, leave *regexp.Regexp) string {
 
 // TestHostileTexts: in Markdown, text from outside is what a reader sees, wherever it stands, and nothing else.
 func TestHostileTexts(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
+	s := hostileSource{rand.New(rand.NewPCG(setting.Seed(t), 0))}
 	none := regexp.MustCompile(`$^`)
 	seen := func(markdown string) string {
 		return strings.Join(strings.Fields(strings.ReplaceAll(rendered(t, markdown, none), "\u200b", "")), " ")
@@ -155,7 +154,7 @@ func TestHostileTexts(t *testing.T) {
 			"code item": "- a: " + markdownCode(hostile) + "\n- END\n",
 		} {
 			if live := liveMarkdown(t, markdown); live != "" {
-				t.Fatalf("seed %d: %s: %q has the live part %q:\n%s", seed, name, hostile, live, markdown)
+				t.Fatalf("%s: %q has the live part %q:\n%s", name, hostile, live, markdown)
 			}
 			got, isWhole := strings.CutSuffix(seen(markdown), "END")
 			got = strings.TrimSpace(got)
@@ -170,7 +169,7 @@ func TestHostileTexts(t *testing.T) {
 				continue
 			}
 			if !isWhole || got != want {
-				t.Fatalf("seed %d: %s: %q reads %q, want %q:\n%s", seed, name, hostile, got, want, markdown)
+				t.Fatalf("%s: %q reads %q, want %q:\n%s", name, hostile, got, want, markdown)
 			}
 		}
 	}
@@ -178,8 +177,7 @@ func TestHostileTexts(t *testing.T) {
 
 // TestHostileReports fills every text of a report with hostile text.
 func TestHostileReports(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
+	s := hostileSource{rand.New(rand.NewPCG(setting.Seed(t), 0))}
 	command, isSummary := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`), regexp.MustCompile(`^([✗?!✓] )?[0-9lnu]`)
 	for range 300 {
 		var r compare.Report
@@ -194,17 +192,17 @@ func TestHostileReports(t *testing.T) {
 		print := func(write func(b *strings.Builder) error) string {
 			var b strings.Builder
 			if err := write(&b); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("%v", err)
 			}
 			return b.String()
 		}
 		for _, markdown := range []string{print(func(b *strings.Builder) error { return checkMarkdown(b, &r) }), print(func(b *strings.Builder) error { return locksMarkdown(b, &l) })} {
 			if live := liveMarkdown(t, markdown); live != "" {
-				t.Fatalf("seed %d: Markdown has the live part %q:\n%s", seed, live, markdown)
+				t.Fatalf("Markdown has the live part %q:\n%s", live, markdown)
 			}
 			for line := range strings.Lines(markdown) {
 				if bars := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && bars != 5 {
-					t.Fatalf("seed %d: %d bars in the row %s", seed, bars, line)
+					t.Fatalf("%d bars in the row %s", bars, line)
 				}
 			}
 		}
@@ -214,22 +212,22 @@ func TestHostileReports(t *testing.T) {
 			if isSummary.MatchString(line) {
 				summaries++
 			} else if !command.MatchString(line) {
-				t.Fatalf("seed %d: the line %q is no command", seed, line)
+				t.Fatalf("the line %q is no command", line)
 			}
 		}
 		if summaries != 2 {
-			t.Fatalf("seed %d: %d lines look like a summary:\n%s", seed, summaries, github)
+			t.Fatalf("%d lines look like a summary:\n%s", summaries, github)
 		}
 		for _, f := range []Format{gitlabFormat, junitFormat} {
 			for _, text := range []string{print(func(b *strings.Builder) error { return f.Check(b, &r) }), print(func(b *strings.Builder) error { return f.Lint(b, &findings) })} {
 				var list []gitlabIssue
 				var suites junitSuites
 				if json.Unmarshal([]byte(text), &list) != nil && xml.Unmarshal([]byte(text), &suites) != nil {
-					t.Fatalf("seed %d: %s cannot be read back:\n%s", seed, f.Name, text)
+					t.Fatalf("%s cannot be read back:\n%s", f.Name, text)
 				}
 				for line := range strings.Lines(text) {
 					if strings.HasPrefix(strings.TrimLeft(line, " "), "::") || strings.Contains(line, "##[") || strings.Contains(line, "##vso[") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), unprintable) {
-						t.Fatalf("seed %d: %s prints the line %q", seed, f.Name, line)
+						t.Fatalf("%s prints the line %q", f.Name, line)
 					}
 				}
 			}
@@ -237,11 +235,11 @@ func TestHostileReports(t *testing.T) {
 		for _, sarif := range []string{print(func(b *strings.Builder) error { return sarifFormat.Check(b, &r) }), print(func(b *strings.Builder) error { return sarifFormat.Lint(b, &findings) })} {
 			var log sarifLog
 			if err := json.Unmarshal([]byte(sarif), &log); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("%v", err)
 			}
 			for _, result := range log.Runs[0].Results {
 				if strings.Contains(result.Message.Text, "](") {
-					t.Fatalf("seed %d: the message of SARIF has a link: %s", seed, result.Message.Text)
+					t.Fatalf("the message of SARIF has a link: %s", result.Message.Text)
 				}
 			}
 		}
