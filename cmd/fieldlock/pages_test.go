@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -229,47 +231,167 @@ func commandProgram(t *testing.T) string {
 	return self
 }
 
-// TestPageLanguages: every block is in the language that it names, and no block hides commands: those are in blocks without
-// language, where they run.
-func TestPageLanguages(t *testing.T) {
-	seen := map[string]int{}
+// TestPageBlocks: each block of code on a page is read or run by a test, which judges names, or shows something that cannot run.
+// Only blocks without language have commands.
+func TestPageBlocks(t *testing.T) {
 	commands := regexp.MustCompile(`(?m)^(fieldlock|kubectl|helm|go|git|flux|argocd|npm|curl) `)
+	took := map[string]int{}
 	for _, b := range readPages(t) {
-		seen[b.Language]++
-		switch b.Language {
-		case "", page.Span, "groovy", "make":
-		case "yaml", "json": // every JSON document is YAML
-			for decoder := yaml.NewDecoder(strings.NewReader(b.Text)); ; {
-				var document any
-				err := decoder.Decode(&document)
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					t.Errorf("%s:%d: %v", b.File, b.Line, err)
-					break
-				}
-			}
-		case "go": // TestPageGo builds it
-		case "sh": // hack/appliers runs it, with the controllers of Kubernetes
-		case "text":
-			if hidden := commands.FindString(b.Text); hidden != "" && b.File != "docs/commands.md" { // where it is the usage of a verb
-				t.Errorf("%s:%d: a command in a block of text: %s", b.File, b.Line, hidden)
-			}
-		default:
-			t.Errorf("%s:%d: a block in %s, which no test reads", b.File, b.Line, b.Language)
+		if b.Language == page.Span {
+			continue
+		}
+		name := judgeOf(b)
+		took[name]++
+		if name == "" {
+			t.Errorf("%s:%d: no test reads this block (%s); judges has those that do", b.File, b.Line, cmp.Or(b.Language, "commands"))
+		}
+		if b.Language == "text" && b.File != "docs/commands.md" && commands.MatchString(b.Text) {
+			t.Errorf("%s:%d: a command in a block of text", b.File, b.Line)
 		}
 	}
-	if seen["yaml"] < 50 || seen["go"] < 5 || seen["text"] < 100 {
-		t.Errorf("found %v", seen)
+	for _, j := range judges {
+		if took[j.name] == 0 {
+			t.Errorf("no block is for %s", j.name)
+		}
+	}
+}
+
+// judge is a test, and the blocks that it reads or runs.
+type judge struct {
+	name  string
+	takes func(b page.Block) bool
+}
+
+// judges are asked in this order: the first that takes a block has it. The names of tests outside of this file have their folder; a
+// reason in place of a test begins with "none".
+var judges = []judge{
+	{"TestPageSessions", func(b page.Block) bool { _, _, ok := b.Session(); return ok }},
+	{"TestPageCommands, examples/e2e TestPageCommands, TestPageReleases, .ci/run", func(b page.Block) bool { return len(b.Commands()) > 0 || b.Language == "make" }},
+	{"examples/e2e TestClaims", func(b page.Block) bool {
+		return b.File == "docs/recipes.md" && (b.Language == "sh" || b.Language == "yaml" && strings.Contains(b.Text, "data-copy"))
+	}},
+	{"examples/validator TestPage", func(b page.Block) bool { return b.Language == "go" && strings.HasPrefix(b.Text, "package validator\n") }},
+	{"TestPageGo", func(b page.Block) bool { return b.Language == "go" }},
+	{"TestReference", func(b page.Block) bool {
+		return b.File == "docs/commands.md" && b.Language == "text" || b.File == "docs/reports.md"
+	}},
+	{"TestPageMessages", func(b page.Block) bool { return b.Language == "text" && b.File != "docs/design.md" && !isKindPage(b) }},
+	{"examples/e2e TestFieldPages", func(b page.Block) bool { return b.Language == "text" && isKindPage(b) }},
+	{"none: a picture", func(b page.Block) bool { return b.Language == "text" && b.File == "docs/design.md" }},
+	{"none: a finding of Go options, or of a schema with hundreds of rules", func(b page.Block) bool {
+		return b.File == "docs/findings.md" && (strings.HasPrefix(b.Text, "# With") || strings.Contains(b.Text, "and 400 more"))
+	}},
+	{"TestPageFindings", func(b page.Block) bool { return b.File == "docs/findings.md" }},
+	{"TestPageParameters", func(b page.Block) bool { return b.File == "docs/parameters.md" && b.Language == "yaml" }},
+	{"TestPageMarks", isMark},
+	{"TestPageWorkflows", func(b page.Block) bool { return b.Language == "yaml" && (has(b, "jobs", "repos") || isSteps(b)) }},
+	{"TestPageSettings", func(b page.Block) bool {
+		return b.Language == "yaml" && has(b, "accept", "mode", "exclude", "charts", "locks", "aliases")
+	}},
+	{"TestPageSchemas", func(b page.Block) bool {
+		return b.Language == "yaml" && has(b, "openAPIV3Schema", "spec", "region", "engine")
+	}},
+}
+
+// judgeOf returns the name of the test that takes a block, and "" if none does.
+func judgeOf(b page.Block) string {
+	i := slices.IndexFunc(judges, func(j judge) bool { return j.takes(b) })
+	if i < 0 {
+		return ""
+	}
+	return judges[i].name
+}
+
+// blocksFor returns the blocks that judges has for a test.
+func blocksFor(t *testing.T, name string) []page.Block {
+	t.Helper()
+	blocks := slices.DeleteFunc(readPages(t), func(b page.Block) bool { return b.Language == page.Span || judgeOf(b) != name })
+	if len(blocks) == 0 {
+		t.Fatalf("no page has blocks for %s", name)
+	}
+	return blocks
+}
+
+func isKindPage(b page.Block) bool { return strings.HasPrefix(b.File, "docs/fields/") }
+
+// isSteps reports whether a block has steps of a GitHub workflow, or the inputs of one.
+func isSteps(b page.Block) bool {
+	return strings.HasPrefix(b.Text, "- uses: ") || strings.HasPrefix(strings.TrimSpace(b.Text), "with: ")
+}
+
+// isMark reports whether a block has a mark for a tool that deploys: an annotation, or a field of a kustomization.
+func isMark(b page.Block) bool {
+	return b.Language == "yaml" && has(b, "metadata", "labels") && (b.File == "docs/argo-cd.md" || b.File == "docs/flux.md" || b.File == "docs/kustomize.md")
+}
+
+// has reports whether a block of YAML has one of these keys.
+func has(b page.Block, keys ...string) bool {
+	var parsed map[string]any
+	if yaml.Unmarshal([]byte(b.Text), &parsed) != nil {
+		return false
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return parsed[key] != nil })
+}
+
+// TestPageMessages: the pages on tools begin with messages of the server that the page of the kind has.
+func TestPageMessages(t *testing.T) {
+	named := regexp.MustCompile(`(?:The (\w+)|(\w+)\.apps) "\w+" is invalid: (.*)`)
+	found := 0
+	for _, b := range blocksFor(t, "TestPageMessages") {
+		for _, m := range named.FindAllStringSubmatch(b.Text, -1) {
+			found++
+			text, err := os.ReadFile("../../docs/fields/" + strings.ToLower(m[1]+m[2]) + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if message := strings.TrimSuffix(m[3], ", …"); !strings.Contains(string(text), message) {
+				t.Errorf("%s:%d: the page of the kind does not have %s", b.File, b.Line, message)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("found %d messages", found)
+	}
+}
+
+// TestPageMarks: the marks that the pages of Argo CD, Flux and kustomize name do what they say.
+func TestPageMarks(t *testing.T) {
+	old := strings.NewReplacer("app: web", "app: old").Replace(deployment)
+	for _, b := range blocksFor(t, "TestPageMarks") {
+		t.Run(b.File, func(t *testing.T) {
+			if b.File == "docs/kustomize.md" { // a label in templates, and not in selectors
+				dir := writeFiles(t, map[string]string{"kustomization.yaml": b.Text + "resources: [a.yaml]\n", "a.yaml": deployment})
+				if c := runCommand("", "render", dir); c.status != exitClean || strings.Count(c.out, "env: prod") != 2 {
+					t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
+				}
+				return
+			}
+			var object, mark map[string]any
+			if err := errors.Join(yaml.Unmarshal([]byte(deployment), &object), yaml.Unmarshal([]byte(b.Text), &mark)); err != nil {
+				t.Fatal(err)
+			}
+			object["metadata"].(map[string]any)["annotations"] = mark["metadata"].(map[string]any)["annotations"]
+			marked, err := yaml.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := writeFiles(t, map[string]string{"old.yaml": old, "new.yaml": deployment, "marked.yaml": string(marked)})
+			t.Chdir(dir)
+			if c := runCommand("", "check", "old.yaml", "new.yaml"); c.status != exitRefused {
+				t.Errorf("without the mark: status %d\n%s%s", c.status, c.out, c.err)
+			}
+			if c := runCommand("", "check", "old.yaml", "marked.yaml"); c.status != exitClean {
+				t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
+			}
+		})
 	}
 }
 
 // TestPageParameters: the params.yaml and the operator.yaml that docs/parameters.md begins with are valid, and they are about the
 // words that KUDO authors look for.
 func TestPageParameters(t *testing.T) {
-	blocks := slices.DeleteFunc(pagesOf(t, "docs/parameters.md"), func(b page.Block) bool { return b.Language != "yaml" })
-	if len(blocks) < 2 {
+	blocks := blocksFor(t, "TestPageParameters")
+	if len(blocks) != 2 {
 		t.Fatalf("the page has %d blocks of YAML", len(blocks))
 	}
 	t.Chdir(t.TempDir())
@@ -287,12 +409,6 @@ func TestPageParameters(t *testing.T) {
 	}
 }
 
-// pagesOf returns the code of one page.
-func pagesOf(t *testing.T, file string) []page.Block {
-	t.Helper()
-	return slices.DeleteFunc(readPages(t), func(b page.Block) bool { return b.File != file })
-}
-
 // TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. It uses snippets that are whole
 // files unchanged, and completes the others with the text in goParts. The snippet that needs controller-runtime is tested in
 // examples/validator.
@@ -301,10 +417,7 @@ func TestPageGo(t *testing.T) {
 		t.Skip("it builds a test of a CRD")
 	}
 	files := map[string]string{"config/crd/example.com_databases.yaml": databases}
-	for i, b := range readPages(t) {
-		if b.Language != "go" || strings.HasPrefix(b.Text, "package validator\n") {
-			continue
-		}
+	for i, b := range blocksFor(t, "TestPageGo") {
 		around, isPart := goParts[b.File]
 		if whole := strings.HasPrefix(b.Text, "package "); whole == isPart {
 			t.Errorf("%s:%d: a snippet that is a whole file: %t; that goParts has: %t", b.File, b.Line, whole, isPart)
@@ -372,61 +485,103 @@ spec:
               replicas: {type: integer}
 `
 
-// TestPageSchemas: lint warns about no schema that the page for CRDs shows, and about the classic hole on the page of CEL.
+// TestPageSchemas: lint warns about no schema that the README and the page for CRDs show, and about the classic hole on the page of CEL.
 func TestPageSchemas(t *testing.T) {
-	const head = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: databases.example.com}, spec: {
-  group: example.com, scope: Namespaced, names: {kind: Database, plural: databases}, versions: [{name: v1, served: true, storage: true, schema: {
-  openAPIV3Schema: `
-	linted, wanted := map[string]int{}, map[string]int{"docs/crds.md": exitClean, "docs/cel.md": exitRefused}
-	for _, b := range readPages(t) {
-		want, ok := wanted[b.File]
-		if !ok || b.Language != "yaml" {
-			continue
+	for _, b := range blocksFor(t, "TestPageSchemas") {
+		want := exitClean
+		if b.File == "docs/cel.md" {
+			want = exitRefused
 		}
-		var text map[string]any
-		if err := yaml.Unmarshal([]byte(b.Text), &text); err != nil {
-			t.Fatal(err)
-		}
-		schema, isWhole := text["openAPIV3Schema"]
-		spec, isSpec := text["spec"].(map[string]any)
-		switch {
-		case isWhole:
-		case isSpec:
-			spec["type"] = "object"
-			schema = map[string]any{"type": "object", "required": []any{"spec"}, "properties": map[string]any{"spec": spec}}
-		default:
-			continue
-		}
-		encoded, err := json.Marshal(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		linted[b.File]++
-		if c := runCommand(head+string(encoded)+"}}]}}\n", "lint", "--strict", "-"); c.status != want {
+		crd := crdOf(t, parseBlock(t, b.Text))
+		if c := runCommand(crd, "lint", "--strict", "-"); c.status != want {
 			t.Errorf("%s:%d: status %d, want %d\n%s%s", b.File, b.Line, c.status, want, c.out, c.err)
 		}
 	}
-	if linted["docs/crds.md"] == 0 || linted["docs/cel.md"] == 0 {
-		t.Errorf("the pages have schemas: %v", linted)
+}
+
+// TestPageFindings: lint reports each finding about its example, which may show in a comment what was before.
+func TestPageFindings(t *testing.T) {
+	headings := regexp.MustCompile("(?m)^## ([a-z0-9-]+)$")
+	page, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocksFor(t, "TestPageFindings") {
+		before := strings.Join(strings.SplitAfter(string(page), "\n")[:b.Line], "")
+		found := headings.FindAllStringSubmatch(before, -1)
+		id := found[len(found)-1][1]
+		args := []string{"lint", "-"}
+		if old, ok := strings.CutPrefix(b.Text, "# before: "); ok {
+			old, _, _ = strings.Cut(old, "\n")
+			args = []string{"lint", "--old", write(t, "", "old.yaml", []byte(crdOf(t, parseBlock(t, old)))), "-"}
+		}
+		if c := runCommand(crdOf(t, parseBlock(t, b.Text)), args...); !strings.Contains(c.out+c.err, id) {
+			t.Errorf("%s:%d: lint does not report %s\n%s%s", b.File, b.Line, id, c.out, c.err)
+		}
 	}
 }
 
-// TestPageSettings reads the settings that pages show as .fieldlock.yaml, and as a file for --locks if they are locks alone.
+// parseBlock parses a block of YAML.
+func parseBlock(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var parsed map[string]any
+	if err := yaml.Unmarshal([]byte(text), &parsed); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return parsed
+}
+
+// crdOf returns a CRD with what a page shows of one: the document, versions, names, a schema, the properties of an object, or
+// those of its spec.
+func crdOf(t *testing.T, shown map[string]any) string {
+	t.Helper()
+	type object = map[string]any
+	has := func(key string) bool { return shown[key] != nil }
+	schema := object{"type": "object"}
+	version := object{"name": "v1", "served": true, "storage": true, "schema": object{"openAPIV3Schema": schema}}
+	spec := object{"group": "example.com", "scope": "Namespaced", "names": object{"kind": "Database", "plural": "databases"}, "versions": []any{version}}
+	crd := object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": "databases.example.com"}, "spec": spec}
+	switch {
+	case has("kind"):
+		delete(spec, "versions")
+		spec["version"] = "v1"
+		maps.Copy(spec, shown["spec"].(object))
+		crd["apiVersion"] = shown["apiVersion"]
+	case has("versions"):
+		spec["versions"] = shown["versions"]
+		for i, v := range shown["versions"].([]any) {
+			v.(object)["served"], v.(object)["storage"] = true, i == 0
+		}
+	case has("names"):
+		maps.Copy(spec["names"].(object), shown["names"].(object))
+	case has("openAPIV3Schema"):
+		version["schema"] = shown
+	case has("spec"), has("metadata"):
+		if inner, ok := shown["spec"].(object); ok {
+			inner["type"] = "object"
+		}
+		schema["properties"] = shown
+		if has("spec") {
+			schema["required"] = []string{"spec"}
+		}
+	default:
+		required := []string{}
+		if shown["region"] != nil || shown["engine"] != nil { // the page says that the field is required
+			required = slices.Collect(maps.Keys(shown))
+		}
+		schema["required"] = []string{"spec"}
+		schema["properties"] = object{"spec": object{"type": "object", "required": required, "properties": shown}}
+	}
+	text, err := json.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestPageSettings reads the settings that pages show as .fieldlock.yaml.
 func TestPageSettings(t *testing.T) {
-	read := 0
-	for _, b := range readPages(t) {
-		var keys map[string]any
-		if b.Language != "yaml" || yaml.Unmarshal([]byte(b.Text), &keys) != nil {
-			continue
-		}
-		known := false
-		for _, key := range []string{"accept", "mode", "exclude", "charts", "locks", "aliases"} {
-			known = known || keys[key] != nil
-		}
-		if !known {
-			continue
-		}
-		read++
+	for _, b := range blocksFor(t, "TestPageSettings") {
 		dir := writeFiles(t, map[string]string{".fieldlock.yaml": b.Text, "charts/shop/prod.yaml": "", "a.yaml": deployment})
 		t.Run(b.File, func(t *testing.T) {
 			t.Chdir(dir)
@@ -434,9 +589,6 @@ func TestPageSettings(t *testing.T) {
 				t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
 			}
 		})
-	}
-	if read < 4 {
-		t.Errorf("found %d settings", read)
 	}
 }
 
@@ -449,9 +601,12 @@ func TestPageWorkflows(t *testing.T) {
 	var hooks []struct{ ID string }
 	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
 	workflows, configured := 0, 0
-	for _, b := range readPages(t) {
+	for _, b := range blocksFor(t, "TestPageWorkflows") {
 		text := b.Text
-		if b.Language == "yaml" && strings.HasPrefix(text, "- uses: ") { // the steps alone
+		if inputs, ok := strings.CutPrefix(strings.TrimSpace(text), "with: "); ok { // the inputs of a step alone
+			text = "- uses: fieldlock/fieldlock@v1\n  with: " + inputs
+		}
+		if strings.HasPrefix(text, "- uses: ") { // the steps alone
 			text = "on: pull_request\njobs:\n  check:\n    runs-on: ubuntu-latest\n    steps:\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
 		}
 		var parsed struct {
@@ -463,8 +618,8 @@ func TestPageWorkflows(t *testing.T) {
 			}
 			Repos []struct{ Hooks []struct{ ID string } }
 		}
-		if b.Language != "yaml" || yaml.Unmarshal([]byte(text), &parsed) != nil {
-			continue
+		if err := yaml.Unmarshal([]byte(text), &parsed); err != nil {
+			t.Fatalf("%s:%d: %v", b.File, b.Line, err)
 		}
 		for _, job := range parsed.Jobs {
 			workflows++
