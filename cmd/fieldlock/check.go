@@ -96,10 +96,9 @@ Settings:
   The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
   entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
   printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, tool, tools, refuse-deletions, locks,
-  aliases, mode and strict; flags take precedence over them. An entry with the path of a file or unit and a change accepts that it was not
-  checked. With --git, a change cannot excuse itself: accept is read from NEW,
-  refuse-deletions, locks, aliases and strict from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing
-  fails.
+  aliases, mode and strict; flags take precedence over them. An entry with the path of a file or unit, and its change, accepts that
+  the file or unit was not checked. With --git, a change cannot excuse itself: accept is read from NEW, refuse-deletions, locks,
+  aliases and strict from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing fails.
 
 Exit status: 0 if no change is refused, 1 if some change is refused (with --strict: or not checked), 2 if some input cannot be used
 (the rest is checked).`,

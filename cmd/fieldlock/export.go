@@ -33,7 +33,7 @@ func newExportCEL(s streams) *cobra.Command {
 	var strict, write, check bool
 	command := &cobra.Command{
 		Use:   "cel CRD.yaml | -w FILE|DIR... | --check FILE|DIR...",
-		Short: "Print the CRD with CEL rules in place of its locks, as a stock cluster accepts it",
+		Short: "Print the CRD with CEL rules in place of its locks, which a stock cluster accepts",
 		Long: `export cel replaces the locks of a CRD with x-kubernetes-validations that give the same verdict for every update from
 one valid object to another, within the cost budget of the API server. The locks themselves stay in the annotation
 ` + crd.AnnotationKey + `, so that nothing is lost.
@@ -123,7 +123,7 @@ func newExportPolicy(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy FILE",
 		Short: "Print a ValidatingAdmissionPolicy and its binding, for types that you do not own",
-		Long: `export policy prints the locks of a CRD as a ValidatingAdmissionPolicy with its binding, for each version with locks. So the
+		Long: `export policy prints the locks of a CRD as a ValidatingAdmissionPolicy with its binding, for each version with locks. The
 CRD itself does not have to change: list the fields in a file for --locks, or under the key locks of .fieldlock.yaml.
 
 For a built-in kind, give an OpenAPI document (v2, or v3 of one group and version) that has locks, and --kind.
@@ -186,7 +186,7 @@ func exportPolicy(s streams, path string, external *externalFlags, kind, resourc
 func newExportAnnotation(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "annotation CRD.yaml",
-		Short: "Print the CRD with its locks in the annotation only, as a stock cluster accepts it",
+		Short: "Print the CRD with its locks in the annotation only, which a stock cluster accepts",
 		Long: `export annotation moves the locks of a CRD from its schemas into the annotation ` + crd.AnnotationKey + `. A stock API
 server refuses or drops extension keys that it does not know, but it keeps annotations. fieldlock reads locks from both.
 

@@ -48,15 +48,14 @@ reported. A removal that the author of a rule seems to allow is a note without a
 the field, or its message or the field's description says that the field may be removed. A rule that would keep a value that may
 be zero is only described: Go clients that have the field with omitempty and without a pointer leave out zero. With --go, lint knows
 the Go type, and the rule counts zero as absent where clients leave it out. --fix adds no locks: the author decides what is locked.
-lint reports nothing about an object without its spec, which nobody sends, unless the schema describes such objects.
+That an update can remove the whole spec is a finding only if the schema describes objects without one.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above
 the field or type, so that controller-gen generates the same rule. If the Go field or type is also used in a place that does
 not need the rule, the rule is left out.
 
-Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values, so it
-reports nothing about the rules that fieldlock import cel leaves beside its locks.
+Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values.
 
 --old FILE compares the CRDs with those in FILE, and --git REV with the same files at that revision. CRDs are matched by
 kind, and also by file if the old files have a kind several times. lint then also reports locks and CEL transition rules

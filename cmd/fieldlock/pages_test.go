@@ -513,7 +513,8 @@ func TestPageFindings(t *testing.T) {
 		args := []string{"lint", "-"}
 		if old, ok := strings.CutPrefix(b.Text, "# before: "); ok {
 			old, _, _ = strings.Cut(old, "\n")
-			args = []string{"lint", "--old", write(t, "", "old.yaml", []byte(crdOf(t, parseBlock(t, old)))), "-"}
+			dir := writeFiles(t, map[string]string{"old.yaml": crdOf(t, parseBlock(t, old))})
+			args = []string{"lint", "--old", filepath.Join(dir, "old.yaml"), "-"}
 		}
 		if c := runCommand(crdOf(t, parseBlock(t, b.Text)), args...); !strings.Contains(c.out+c.err, id) {
 			t.Errorf("%s:%d: lint does not report %s\n%s%s", b.File, b.Line, id, c.out, c.err)

@@ -409,7 +409,7 @@ that they have in --live, so nothing restarts. -o json prints one List instead o
 	flags.StringVar(&e.Phase, "phase", "", "`NAME` of the phase (required)")
 	flags.StringVar(&e.Step, "step", "", "`NAME` of the step (required)")
 	flags.StringVar(&e.PlanUID, "plan-uid", "", "`UID` of this run of the plan (required)")
-	flags.BoolVar(&e.Restart, "restart", false, "restart the pods; fieldlock params restart tells whether that is needed")
+	flags.BoolVar(&e.Restart, "restart", false, "restart the pods; fieldlock params restart says whether that is needed")
 	flags.StringVar(&live, "live", "", "`FILE` or directory of the objects as they are in the cluster")
 	output = addOutput(command, asText, asJSON)
 	return command

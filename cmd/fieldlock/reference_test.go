@@ -48,7 +48,7 @@ Every verb of ` + "`fieldlock`" + ` with its flags, as ` + "`fieldlock VERB --he
 unreadable input. What ` + "`-o json`" + ` prints is described in [Reports](reports.md).
 `)
 	root := newRoot(streams{strings.NewReader(""), io.Discard, io.Discard})
-	b.WriteString("\n`-o FORMAT` says what a verb prints; the first format is the default. `-o FORMAT=FILE` writes a file, where it is named.\n\n| verb | `-o` |\n|---|---|\n")
+	b.WriteString("\n`-o FORMAT` says what a verb prints; the first format is the default. Some verbs also write files: `-o FORMAT=FILE`.\n\n| verb | `-o` |\n|---|---|\n")
 	writeFormats(&b, root)
 	for _, c := range root.Commands() {
 		writeCommand(&b, c)

@@ -452,7 +452,7 @@ Operators refuse updates of custom resources in their own webhooks, or ignore th
 ` + "`fieldlock check`" + ` finds such changes in your manifests, besides those that the rules of the CRDs refuse; ` + "`--no-operators`" + ` turns
 this catalogue off.
 
-The page of each kind names the function that decides. The last column says how we know what it refuses: *asked* means that the
+The page of each kind names the function that decides. The last column says how we know what it refuses: *run* means that the
 function itself ran on the cases in ` + "`immutability/operators/testdata`" + `; *read* means that its source was read, but not run.
 
 ## CRDs that a repository lacks
@@ -491,11 +491,18 @@ func known(rows ...builtin.Row) string {
 	}
 	switch read {
 	case 0:
-		return "asked"
+		return "run"
 	case len(rows):
 		return "read"
 	}
-	return "asked in part"
+	return "run in part"
+}
+
+// evidence is what known means, as a sentence.
+var evidence = map[string]string{
+	"run":         "verified by running its code",
+	"read":        "its code was read, not run",
+	"run in part": "verified by running its code in part; the rest was read",
 }
 
 // operatorPage is the page of one kind; owner distinguishes it from others of its name.
@@ -510,7 +517,7 @@ func operatorPage(k *operators.Kind, owner string) string {
 		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, builtin.Verdict{})
 		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 	}
-	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...)) + factsSection(k.APIVersion, k.Kind)
+	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s; %s.", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), evidence[known(k.Rows()...)]) + factsSection(k.APIVersion, k.Kind)
 	return p.write(&d)
 }
 
