@@ -129,10 +129,7 @@ type unitPair struct {
 func (p *unitPair) unchanged() bool { return !p.changed && !p.forced && p.new.Err == nil }
 
 // filePair is a file that both sides read as it is written.
-type filePair struct {
-	new, old manifest.File
-	found    bool // it holds something that was searched for
-}
+type filePair struct{ new, old manifest.File }
 
 // nothingChanged reports whether both trees have the same files with the same content, as far as they were not left out.
 func (c *comparison) nothingChanged() bool {

@@ -25,7 +25,7 @@ type needed struct {
 	judged map[[2]string]bool
 	// names are the kind and name of the objects that NEW adds, and of namespaces that policies read.
 	names [][2]string
-	// policies is set if anything changed.
+	// policies is set if any object changed.
 	policies bool
 	// read are kinds of which policies may read any object, by apiVersion and kind: those of their parameters.
 	read map[[2]string]bool
@@ -33,29 +33,26 @@ type needed struct {
 	changed map[[2]string]map[string]bool
 }
 
-// addNeeded adds what changed objects need to both sides.
+// addNeeded adds what changed objects need to both sides. What the policies of unchanged files read is known only when these are found.
 func (c *comparison) addNeeded() {
 	n := c.needs()
 	if !n.policies && !c.engine.Plain {
 		return
 	}
-	c.needCopied(n)
-	c.needRead(n)
-	c.addNeededFiles(n)
-	added := map[*Unit]bool{}
-	add := func(u *Unit) {
-		added[u] = true
+	c.needRead(n, c.search(&needed{names: n.names, policies: n.policies}))
+	for _, p := range c.search(n) {
+		c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
+	}
+	units := c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read})
+	for _, u := range c.copied(n) {
+		if !slices.Contains(units, u) {
+			units = append(units, u)
+		}
+	}
+	for _, u := range units {
 		for _, f := range c.news.files(u) {
 			f.Documents = n.of(f.Documents)
 			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
-		}
-	}
-	for _, u := range c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read}) {
-		add(u)
-	}
-	for _, u := range c.copied(n) {
-		if !added[u] {
-			add(u)
 		}
 	}
 }
@@ -63,17 +60,16 @@ func (c *comparison) addNeeded() {
 // needs finds what changed objects need, as far as they tell.
 func (c *comparison) needs() *needed {
 	n := &needed{judged: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
-	n.policies = len(c.out.New)+len(c.out.Old) > 0
 	alike := manifest.Alike(c.out.New, c.out.Old)
 	old := map[named]bool{}
 	for d, as := range objectsOf(c.out.Old) {
 		as.namespace = ""
 		if old[as] = true; !alike[d] {
-			c.needCRD(n, as.of)
+			c.needRules(n, as.of)
 		}
 	}
 	for _, as := range objectsOf(c.out.OldWritten) { // they are judged, too
-		c.needCRD(n, as.of)
+		c.needRules(n, as.of)
 	}
 	for d, as := range objectsOf(c.out.New) {
 		namespace := as.namespace
@@ -81,13 +77,19 @@ func (c *comparison) needs() *needed {
 		if alike[d] {
 			continue
 		}
-		if c.needCRD(n, as.of); as.id.name == "" || old[as] {
+		if c.needRules(n, as.of); as.id.name == "" || old[as] {
 			n.change(as.of, namespace)
 		} else {
 			n.names = append(n.names, [2]string{as.id.kind, as.id.name})
 		}
 	}
 	return n
+}
+
+// needRules makes n need what judges a changed object of a kind.
+func (c *comparison) needRules(n *needed, of [2]string) {
+	n.policies = true
+	c.needCRD(n, of)
 }
 
 // needCRD makes n need the CRDs of a kind, if it is not one of Kubernetes' own.
@@ -105,38 +107,12 @@ func (n *needed) change(of [2]string, namespace string) {
 	n.changed[of][namespace] = true
 }
 
-// needCopied counts added objects that an unchanged file has, too, as changed ones.
-func (c *comparison) needCopied(n *needed) {
-	for _, d := range c.search(&needed{names: n.names}) {
-		if as := namedAs(d); slices.Contains(n.names, [2]string{as.id.kind, as.id.name}) {
-			n.change(as.of, as.namespace)
-		}
-	}
-}
-
-// search returns the objects of unchanged files that may hold something needed, and notes these files.
-func (c *comparison) search(n *needed) []*yamldoc.Document {
-	found := make([][]*yamldoc.Document, len(c.unchanged))
+// search reads the unchanged files that hold something needed, once for both sides.
+func (c *comparison) search(n *needed) []filePair {
+	found := make([]*filePair, len(c.unchanged))
 	manifest.Each(len(found), func(i int) {
-		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
-		if c.read(&f, n, n) {
-			c.unchanged[i].found, found[i] = true, f.Documents
-		}
-	})
-	return slices.Concat(found...)
-}
-
-// addNeededFiles reads the unchanged files that hold something needed, once for both sides.
-func (c *comparison) addNeededFiles(n *needed) {
-	rest := *n
-	rest.names, rest.policies = nil, false // they were searched for
-	needed := make([]bool, len(c.unchanged))
-	manifest.Each(len(needed), func(i int) {
-		p, where := &c.unchanged[i], &rest
-		if p.found {
-			where = n
-		}
-		if needed[i] = c.read(&p.new, where, n); !needed[i] {
+		p := c.unchanged[i]
+		if !c.read(&p.new, n) {
 			return
 		}
 		p.new.Err, p.new.Repeated = nil, nil // both sides have them
@@ -149,12 +125,15 @@ func (c *comparison) addNeededFiles(n *needed) {
 			same.File = p.old.Name
 			p.old.Documents = append(p.old.Documents, &same)
 		}
+		found[i] = &p
 	})
-	for i, p := range c.unchanged {
-		if needed[i] {
-			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
+	var pairs []filePair
+	for _, p := range found {
+		if p != nil {
+			pairs = append(pairs, *p)
 		}
 	}
+	return pairs
 }
 
 // tellsPatches reports whether a file tells which files are patches: without units, a kustomization does.
@@ -162,16 +141,16 @@ func (c *comparison) tellsPatches(f *manifest.File) bool {
 	return c.engine.Plain && isKustomization(f.Path)
 }
 
-// read parses an unchanged file if its text mentions something needed there, and reports whether it does. It parses the documents that mention
-// something of what; all of them where it takes all to tell whether the text is malformed, and may hold objects all the same.
-func (c *comparison) read(f *manifest.File, there, what *needed) (found bool) {
+// read parses an unchanged file if its text mentions something needed, and reports whether it does. It parses the documents that mention it;
+// all of them where it takes all to tell whether the text is malformed, and may hold objects all the same.
+func (c *comparison) read(f *manifest.File, n *needed) (found bool) {
 	patches := c.tellsPatches(f)
-	if f.Err != nil || !patches && !there.mayBeIn(c.words(c.newSide.Tree, f.Path)) {
+	if f.Err != nil || !patches && !n.mayBeIn(c.words(c.newSide.Tree, f.Path)) {
 		return false
 	}
 	parse := func(data []byte) { // which nobody may keep
-		wanted := what.in
-		if found = patches || there.in(data) && !c.olds.isInput(f.Path); !found {
+		wanted := n.in
+		if found = patches || n.in(data) && !c.olds.isInput(f.Path); !found {
 			return
 		}
 		if patches || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {

@@ -7,15 +7,26 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/kindindex"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // An admission policy may judge a changed object although no file of the policy changes. It may read parameters and namespaces, which
 // do not change either.
 
-// needRead makes n need what the admission policies read besides the objects that they judge.
-func (c *comparison) needRead(n *needed) {
-	policies := c.policies()
+// needRead makes n need what the admission policies read besides the objects that they judge. unchanged are the files that hold policies, or
+// copies of added objects, which count as changed ones.
+func (c *comparison) needRead(n *needed, unchanged []filePair) {
+	var found []manifest.File
+	for _, p := range unchanged {
+		found = append(found, p.new)
+	}
+	for _, as := range objectsOf(found) {
+		if slices.Contains(n.names, [2]string{as.id.kind, as.id.name}) {
+			n.change(as.of, as.namespace)
+		}
+	}
+	policies := c.policies(found)
 	if !slices.ContainsFunc(policies, readsOld) {
 		return
 	}
@@ -45,23 +56,18 @@ func (c *comparison) needRead(n *needed) {
 		}
 	}
 	delete(namespaces, "") // of cluster-scoped objects
-	var names [][2]string
 	for _, name := range slices.Sorted(maps.Keys(namespaces)) {
-		names = append(names, [2]string{namespaceKind, name})
+		n.names = append(n.names, [2]string{namespaceKind, name})
 	}
-	c.search(&needed{names: names})
-	n.names = append(n.names, names...)
 }
 
-// policies returns the policies and bindings of both sides.
-func (c *comparison) policies() []*yamldoc.Document {
+// policies returns the policies and bindings of both sides: those that change, of units, and in unchanged files.
+func (c *comparison) policies(unchanged []manifest.File) []*yamldoc.Document {
 	documents := slices.Clone(c.engine.Policies)
-	for _, f := range slices.Concat(c.out.New, c.out.Old) {
+	for _, f := range slices.Concat(c.out.New, c.out.Old, unchanged) {
 		documents = append(documents, f.Documents...)
 	}
-	only := &needed{policies: true}
-	documents = append(documents, c.search(only)...)
-	for _, u := range c.rendered(only) {
+	for _, u := range c.rendered(&needed{policies: true}) {
 		objects, _ := c.news.render(u)
 		for _, o := range objects {
 			documents = append(documents, o.Document)
