@@ -225,7 +225,7 @@ func (f *File) ParseSome(data []byte, shared *yamldoc.Shared, wanted func(text [
 	case f.Found && notObjects(f.Err):
 		f.Err = nil
 	case template.Match(data):
-		f.Err = &TemplateError{f.Name, f.Err}
+		f.Err = &TemplateError{f.Name, f.Err, mayHoldObject(data)}
 	case f.Found && !mayHoldObject(data):
 		f.Documents, f.Repeated, f.Err, f.Unrelated = nil, nil, nil, path.Base(f.Path) != AcceptFile
 	}
@@ -265,6 +265,8 @@ func notObjects(err error) bool {
 type TemplateError struct {
 	File string
 	Err  error // why it is not YAML
+	// MayHoldObject is set if the text has the names of the fields of an object, or what could stand for them.
+	MayHoldObject bool
 }
 
 func (e *TemplateError) Error() string {

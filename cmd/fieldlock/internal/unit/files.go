@@ -136,6 +136,7 @@ func (c *comparison) pairFiles() {
 	}
 	news, gone = c.parse(c.newSide, news, nil), c.parse(c.oldSide, gone, nil)
 	if !c.engine.Plain {
+		news, gone = withoutForeign(news, gone)
 		news = c.failing(c.templates(news), gone)
 		gone = c.baselines(gone)
 	}
@@ -268,6 +269,26 @@ func (c *comparison) uncovered(unit, kind, file, reason string) {
 
 // mistakeIn returns what is wrong with a file, without its name.
 func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(), f.Name+": ") }
+
+// withoutForeign takes templates of other tools, such as a helmfile.yaml, out of the files of both sides: on neither side they hold an object.
+func withoutForeign(news, olds []manifest.File) (newRest, oldRest []manifest.File) {
+	holds := map[string]bool{}
+	for _, f := range slices.Concat(news, olds) {
+		holds[f.Path] = holds[f.Path] || mayHoldObject(&f)
+	}
+	foreign := func(f manifest.File) bool { return f.Err != nil && !holds[f.Path] }
+	return slices.DeleteFunc(news, foreign), slices.DeleteFunc(olds, foreign)
+}
+
+// mayHoldObject reports whether a file has an object, or cannot be read and may have one. A template of Helm may print one that it names
+// nowhere.
+func mayHoldObject(f *manifest.File) bool {
+	if f.Err == nil {
+		return slices.ContainsFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["kind"] != nil })
+	}
+	template, ok := errors.AsType[*manifest.TemplateError](f.Err)
+	return !ok || template.MayHoldObject || strings.Contains("/"+f.Path, "/templates/")
+}
 
 // templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
 // they become.

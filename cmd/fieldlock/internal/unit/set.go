@@ -180,6 +180,9 @@ func Load(in *Side, o Options) (*Set, error) {
 			continue
 		}
 		f = in.parse(f, e.shared, nil)
+		if f.Err != nil && !o.Plain && !mayHoldObject(&f) {
+			continue
+		}
 		if reason := unreadable(&f); reason != "" && !o.Plain {
 			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
 			continue
