@@ -2,12 +2,12 @@ package unit
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -140,11 +140,8 @@ func with(d *yamldoc.Document, other map[string]any, places [][]any) *yamldoc.Do
 		case map[string]any, []any, nil:
 			continue
 		}
-		steps := make([]string, len(at))
-		for i, step := range at {
-			steps[i] = fmt.Sprint(step)
-		}
-		changed.Object, _ = put(changed.Object, steps, yamldoc.At(other, at...)).(map[string]any)
+		object, _ := fieldpath.Path(at).Set(changed.Object, yamldoc.At(other, at...))
+		changed.Object, _ = object.(map[string]any)
 	}
 	return &changed
 }

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -428,7 +426,8 @@ func (e *engine) withApart(d *yamldoc.Document, list []rendered.Apart) (*yamldoc
 		if err != nil {
 			return nil, err
 		}
-		whole.Object, _ = put(whole.Object, p.Steps, value).(map[string]any)
+		object, _ := p.Steps.Set(whole.Object, value)
+		whole.Object, _ = object.(map[string]any)
 	}
 	return &whole, nil
 }
@@ -447,32 +446,10 @@ func (e *engine) value(v *rendered.Value) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		value = put(value, p.Steps, part)
+		value, _ = p.Steps.Set(value, part)
 	}
 	known, _ := e.values.LoadOrStore(v.ID, value)
 	return known, nil
-}
-
-// put returns a copy of a value that has another one at the end of steps, as far as they lead to a member or an item that is there.
-func put(value any, steps []string, part any) any {
-	if len(steps) == 0 {
-		return part
-	}
-	switch x := value.(type) {
-	case map[string]any:
-		if member, ok := x[steps[0]]; ok {
-			x = maps.Clone(x)
-			x[steps[0]] = put(member, steps[1:], part)
-		}
-		return x
-	case []any:
-		if i, err := strconv.Atoi(steps[0]); err == nil && i >= 0 && i < len(x) {
-			x = slices.Clone(x)
-			x[i] = put(x[i], steps[1:], part)
-		}
-		return x
-	}
-	return value
 }
 
 // renderAll renders units on all processors, so that render has their results.

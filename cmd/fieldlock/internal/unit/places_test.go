@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -218,25 +219,6 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestPut: a part of a value is replaced in a copy, as far as the steps lead.
-func TestPut(t *testing.T) {
-	value := map[string]any{"a": []any{map[string]any{"b": "x"}, "y"}}
-	for _, row := range []struct {
-		steps string
-		want  string
-	}{
-		{"a/0/b", "map[a:[map[b:new] y]]"}, {"a/1", "map[a:[map[b:x] new]]"}, {"a/2", "map[a:[map[b:x] y]]"}, {"a/-1", "map[a:[map[b:x] y]]"}, {"c", "map[a:[map[b:x] y]]"},
-		{"a/x", "map[a:[map[b:x] y]]"}, {"a/1/b", "map[a:[map[b:x] y]]"},
-	} {
-		if got := fmt.Sprint(put(value, strings.Split(row.steps, "/"), "new")); got != row.want {
-			t.Errorf("%s: %s, want %s", row.steps, got, row.want)
-		}
-	}
-	if got := fmt.Sprint(value); got != "map[a:[map[b:x] y]]" {
-		t.Errorf("the value has changed: %s", got)
-	}
-}
-
 // TestGrafted: an ignored field has the value of OLD, also none.
 func TestGrafted(t *testing.T) {
 	of := func(text string) map[string]any {
@@ -247,14 +229,15 @@ func TestGrafted(t *testing.T) {
 		return documents[0].Object
 	}
 	for _, row := range []struct{ object, other, steps, want string }{
-		{"{a: {b: x}}", "{a: {b: y1}}", "a/b", "map[a:map[b:y1]]"},
-		{"{a: {b: x}}", "{a: {c: y1}}", "a/b", "map[a:map[]]"},
-		{"{a: {b: x}}", "{c: y1}", "a/b", "map[a:map[]]"},
-		{"{c: x}", "{a: {b: y1}}", "a/b", "map[a:map[b:y1] c:x]"},
-		{"{c: x}", "{d: x}", "a/b", "map[c:x]"},
-		{"{a: [x]}", "{a: {b: y1}}", "a/b", "map[a:[x]]"},
+		{"{a: {b: x}}", "{a: {b: y1}}", "a.b", "map[a:map[b:y1]]"},
+		{"{a: {b: x}}", "{a: {c: y1}}", "a.b", "map[a:map[]]"},
+		{"{a: {b: x}}", "{c: y1}", "a.b", "map[a:map[]]"},
+		{"{c: x}", "{a: {b: y1}}", "a.b", "map[a:map[b:y1] c:x]"},
+		{"{c: x}", "{d: x}", "a.b", "map[c:x]"},
+		{"{a: [x]}", "{a: {b: y1}}", "a.b", "map[a:[x]]"},
+		{"{a: null}", "{a: {b: {c: y1}}}", "a.b.c", "map[a:map[b:map[c:y1]]]"},
 	} {
-		if got := fmt.Sprint(grafted(of(row.object), of(row.other), strings.Split(row.steps, "/"))); got != row.want {
+		if got := fmt.Sprint(grafted(of(row.object), of(row.other), fieldpath.Parse(row.steps))); got != row.want {
 			t.Errorf("%s with %s of %s: %s, want %s", row.object, row.steps, row.other, got, row.want)
 		}
 	}

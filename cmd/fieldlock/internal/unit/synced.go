@@ -1,8 +1,10 @@
 package unit
 
 import (
-	"maps"
 	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What Argo CD applies is not always what the sources of an Application print: of several manifests of one object, the last one counts,
@@ -55,34 +57,28 @@ func keepIgnored(u *Unit, news, olds []Object) []Object {
 		}
 		document := *o.Document
 		for _, steps := range fields {
-			document.Object, _ = grafted(document.Object, was[0].Object, steps).(map[string]any)
+			document.Object = grafted(document.Object, was[0].Object, fieldpath.Of(steps))
 		}
 		kept[i].Document, kept[i].Unknown = &document, slices.Concat(o.Unknown, unknown)
 	}
 	return kept
 }
 
-// grafted returns a copy of an object with the value that another one has at some steps, without a member there if the other has none.
-func grafted(object, other any, steps []string) any {
-	if len(steps) == 0 {
-		return other
+// grafted returns a copy of an object with the value that another one has at a path of names, without a member there if the other has none.
+// Nothing changes in a list, whose items may be others.
+func grafted(object, other map[string]any, p fieldpath.Path) map[string]any {
+	value, has := fieldpath.Get(other, p...)
+	if !has {
+		changed, _ := p.Remove(object)
+		return changed.(map[string]any)
 	}
-	members, isObject := object.(map[string]any)
-	theirs, _ := other.(map[string]any)
-	part, has := theirs[steps[0]]
-	if !isObject && (object != nil || !has) {
-		return object // a list, whose items may be others
+	there := 0 // how many steps lead to something in the object
+	for there < len(p)-1 && yamldoc.At(object, p[:there+1]...) != nil {
+		there++
 	}
-	changed := maps.Clone(members)
-	switch {
-	case changed == nil:
-		changed = map[string]any{}
-	case !has && len(steps) == 1:
-		delete(changed, steps[0])
-		return changed
-	case !has && members[steps[0]] == nil:
-		return object
+	for ; len(p) > there+1; p = p[:len(p)-1] {
+		value = map[string]any{fieldpath.Name(p[len(p)-1]): value}
 	}
-	changed[steps[0]] = grafted(members[steps[0]], part, steps[1:])
-	return changed
+	changed, _ := p.Set(object, value)
+	return changed.(map[string]any)
 }

@@ -41,6 +41,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // resourcesFinalizer begins the finalizers with which Argo CD deletes the objects of a deleted Application.
@@ -54,13 +55,10 @@ type Application struct {
 	Destination Destination
 	// ServerSideApply and Replace are the sync options of these names for all objects. Argo CD has no such option for Force.
 	ServerSideApply, Replace bool
-	// Automated reports whether changes are applied without a person; Prune, whether what is gone is then deleted; SelfHeal,
-	// whether what others changed is changed back.
-	Automated, Prune, SelfHeal bool
+	// Prune reports whether a sync without a person deletes what is gone.
+	Prune bool
 	// SyncOptions are all options as written: "CreateNamespace=true".
 	SyncOptions []string
-	// Cascade reports whether deleting the Application deletes its objects, by a finalizer.
-	Cascade bool
 	// Elsewhere has the meaning of the field of the same name in kustomize.Options.
 	Elsewhere *[]helm.Dependency
 	// Lacking has the meaning of the field of the same name in kustomize.Options.
@@ -111,11 +109,8 @@ type sourceSpec struct {
 // writes to a branch before it applies them, and an error for fields of the wrong type and for one without a source.
 func ParseApplication(object map[string]any) (*Application, error) {
 	var o struct {
-		Metadata struct {
-			Name, Namespace string
-			Finalizers      []string
-		}
-		Spec struct {
+		Metadata struct{ Name, Namespace string }
+		Spec     struct {
 			Project     string
 			Source      *sourceSpec
 			Sources     []sourceSpec
@@ -124,8 +119,8 @@ func ParseApplication(object map[string]any) (*Application, error) {
 			Ignores     []ignored `json:"ignoreDifferences"`
 			SyncPolicy  struct {
 				Automated *struct {
-					Prune, SelfHeal bool
-					Enabled         *bool
+					Prune   bool
+					Enabled *bool
 				}
 				SyncOptions []string
 			}
@@ -139,12 +134,9 @@ func ParseApplication(object map[string]any) (*Application, error) {
 		SyncOptions: o.Spec.SyncPolicy.SyncOptions, ignores: o.Spec.Ignores,
 		ServerSideApply: slices.Contains(o.Spec.SyncPolicy.SyncOptions, "ServerSideApply=true"),
 		Replace:         slices.Contains(o.Spec.SyncPolicy.SyncOptions, "Replace=true"),
-		Cascade: slices.ContainsFunc(o.Metadata.Finalizers, func(f string) bool {
-			return f == resourcesFinalizer || strings.HasPrefix(f, resourcesFinalizer+"/")
-		}),
 	}
 	if automated := o.Spec.SyncPolicy.Automated; automated != nil && (automated.Enabled == nil || *automated.Enabled) {
-		a.Automated, a.Prune, a.SelfHeal = true, automated.Prune, automated.SelfHeal
+		a.Prune = automated.Prune
 	}
 	specs := o.Spec.Sources
 	switch {
@@ -311,7 +303,7 @@ func patched(application map[string]any, patch string) (map[string]any, error) {
 	if err := json.Unmarshal(after, &result); err != nil {
 		return nil, err
 	}
-	if finalizers := field(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
+	if finalizers := yamldoc.At(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
 		list, _ := finalizers.([]any)
 		list = slices.DeleteFunc(slices.Clone(list), func(f any) bool { return slices.Contains(added.Metadata.Finalizers, f) })
 		metadata, _ := result["metadata"].(map[string]any)
@@ -319,20 +311,11 @@ func patched(application map[string]any, patch string) (map[string]any, error) {
 	}
 	if spec, ok := result["spec"].(map[string]any); ok {
 		delete(spec, "project")
-		if project := field(application, "spec", "project"); project != nil {
+		if project := yamldoc.At(application, "spec", "project"); project != nil {
 			spec["project"] = project
 		}
 	}
 	return result, nil
-}
-
-func field(object map[string]any, names ...string) any {
-	var value any = object
-	for _, name := range names {
-		below, _ := value.(map[string]any)
-		value = below[name]
-	}
-	return value
 }
 
 // filled returns a template of a generator with what only the base has.

@@ -86,9 +86,9 @@ func render(t *testing.T, tree fs.FS, application []byte) (want, files string) {
 		app.Sources[i].InTree = inTree(app.Sources[i].RepoURL, app.Sources[i].TargetRevision)
 	}
 	var b strings.Builder
-	if app.Automated || app.ServerSideApply || app.Replace || app.Cascade {
-		fmt.Fprintf(&b, "automated %t, prune %t, self-heal %t, server-side %t, replace %t, cascade %t\n",
-			app.Automated, app.Prune, app.SelfHeal, app.ServerSideApply, app.Replace, app.Cascade)
+	if app.Prune || app.ServerSideApply || app.Replace {
+		fmt.Fprintf(&b, "prune %t, server-side %t, replace %t\n",
+			app.Prune, app.ServerSideApply, app.Replace)
 	}
 	for i := range app.Sources {
 		read, err := app.Files(tree, i)

@@ -77,14 +77,21 @@ func (a *Application) referredFiles(tree fs.FS, s *Source, environment func(stri
 		if err != nil || !strings.HasPrefix(written, "$") {
 			continue
 		}
-		if isPattern(name) {
-			matches, _ := matching(tree, name, true)
-			files = append(files, matches...)
-		} else if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
-			files = append(files, name)
-		}
+		files = append(files, existing(tree, name)...)
 	}
 	return files
+}
+
+// existing returns the files that a path or a pattern leads to.
+func existing(tree fs.FS, name string) []string {
+	if isPattern(name) {
+		matches, _ := matching(tree, name, true)
+		return matches
+	}
+	if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
+		return []string{name}
+	}
+	return nil
 }
 
 // Refers returns the files that an Application may read whose sources cannot all be rendered: files of values that it names in any
@@ -105,11 +112,8 @@ func (a *Application) Refers(tree fs.FS) []string {
 			if !ok || !strings.HasPrefix(written, "$") {
 				continue
 			}
-			if name, err := insideTree(name); err == nil && isPattern(name) {
-				matches, _ := matching(tree, name, true)
-				files = append(files, matches...)
-			} else if info, statErr := fs.Stat(tree, name); err == nil && statErr == nil && info.Mode().IsRegular() {
-				files = append(files, name)
+			if name, err := insideTree(name); err == nil {
+				files = append(files, existing(tree, name)...)
 			}
 		}
 	}

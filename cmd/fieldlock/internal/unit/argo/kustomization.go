@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 )
 
 // kustomizeSpec are the fields of a source that is a kustomization. Argo CD runs `kustomize edit` for most of them.
@@ -49,7 +51,11 @@ func (s *Source) kustomization(tree fs.FS, environment func(string) string) ([]b
 	if spec == nil {
 		return nil, nil
 	}
-	name, content, err := kustomizationFile(tree, s.Path)
+	name := kustomize.File(tree, s.Path)
+	if name == "" {
+		return nil, fmt.Errorf("%s: there is no kustomization file", s.Path)
+	}
+	content, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +68,6 @@ func (s *Source) kustomization(tree fs.FS, environment func(string) string) ([]b
 	}
 	k.components(tree, s.Path, spec)
 	return yaml.Marshal(k)
-}
-
-// kustomizationNames are the names of a kustomization file; the first one that exists is read.
-var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
-func kustomizationFile(tree fs.FS, dir string) (name string, content []byte, err error) {
-	for _, name := range kustomizationNames {
-		name = path.Join(dir, name)
-		content, err := fs.ReadFile(tree, name)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return name, content, err
-		}
-	}
-	return "", nil, fmt.Errorf("%s: there is no kustomization file", dir)
 }
 
 // edit makes the changes that need nothing but the file.

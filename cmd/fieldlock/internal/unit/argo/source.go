@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
@@ -231,7 +232,7 @@ func (s *Source) kind(tree fs.FS) (kind, error) {
 		case entry.IsDir():
 		case strings.HasSuffix(name, "Chart.yaml"):
 			found = helmKind
-		case slices.Contains(kustomizationNames, name):
+		case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
 			found = kustomizeKind
 		}
 	}

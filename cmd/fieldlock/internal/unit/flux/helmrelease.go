@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // helmReleaseGroup is the API group of HelmRelease.
@@ -35,12 +36,8 @@ type HelmRelease struct {
 	InTree bool
 	// Fetched is set by UseFetched.
 	Fetched bool
-	// Force asks Helm to replace objects instead of updating them (upgrade.force): a PUT. ServerSideApply is that of upgrades,
-	// "auto" where the release keeps what it was installed with.
-	Force           bool
-	ServerSideApply string
-	// Suspend stops the controller.
-	Suspend bool
+	// Force asks Helm to replace objects instead of updating them (upgrade.force): a PUT.
+	Force bool
 	// Upgrading is for the caller to set: Build renders what an upgrade applies.
 	Upgrading bool
 	// Lacking has the meaning of the field of the same name in helm.Release.
@@ -61,7 +58,6 @@ type helmReleaseSpec struct {
 	PostRenderers                                  []postRenderer
 	PostRenderStrategy                             string
 	CommonMetadata                                 *struct{ Labels, Annotations map[string]string }
-	Suspend                                        bool
 	Install                                        struct {
 		CRDs                    string `json:"crds"`
 		SkipCRDs                bool   `json:"skipCRDs"`
@@ -70,7 +66,6 @@ type helmReleaseSpec struct {
 	Upgrade struct {
 		CRDs                    string `json:"crds"`
 		Force                   bool
-		ServerSideApply         string
 		ChartNameChangeStrategy string
 	}
 }
@@ -109,11 +104,8 @@ func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
 	}
 	h := &HelmRelease{
 		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
-		Force: o.Spec.Upgrade.Force, ServerSideApply: o.Spec.Upgrade.ServerSideApply, Suspend: o.Spec.Suspend,
+		Force:       o.Spec.Upgrade.Force,
 		InstallCRDs: o.Spec.Install.CRDs, UpgradeCRDs: o.Spec.Upgrade.CRDs, spec: o.Spec,
-	}
-	if h.ServerSideApply == "" {
-		h.ServerSideApply = "auto"
 	}
 	h.nameRelease()
 	h.policies()
@@ -376,7 +368,8 @@ var markers = []string{"unknown-7f3a", "another-29c4", ""}
 // The rules are those of ChartValuesFromReferences in github.com/fluxcd/pkg/chartutil v1.27.0. A targetPath there sets a
 // value in a table that can be shared with the release's own values, which then keep it; otherwise they overwrite it.
 func (h *HelmRelease) values(lookup Lookup, marker string) (values map[string]any, unknown bool, err error) {
-	result, own := map[string]any{}, copied(h.spec.Values).(map[string]any)
+	own, _ := jsonvalue.Clone(h.spec.Values).(map[string]any)
+	result := map[string]any{}
 	for _, from := range h.spec.ValuesFrom {
 		text, ok, err := h.valuesText(from, lookup)
 		switch {
@@ -419,25 +412,6 @@ func setPath(values map[string]any, from valuesReference, text string) error {
 		return strvals.ParseIntoString(from.TargetPath+"="+strings.Trim(text, `'"`), values)
 	}
 	return strvals.ParseInto(from.TargetPath+"="+text, values)
-}
-
-// copied returns a copy of a value that shares no table or list with it.
-func copied(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		result := make(map[string]any, len(value))
-		for name, below := range value {
-			result[name] = copied(below)
-		}
-		return result
-	case []any:
-		result := make([]any, len(value))
-		for i, below := range value {
-			result[i] = copied(below)
-		}
-		return result
-	}
-	return value
 }
 
 // valuesText returns the values that a ConfigMap or Secret has, or false if the tree does not tell.

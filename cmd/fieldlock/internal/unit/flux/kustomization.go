@@ -39,9 +39,8 @@ type Kustomization struct {
 	Path string
 	// Source refers to the object that tells where the files are.
 	Source Reference
-	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer
-	// rendered. Wait asks to wait until all objects are ready. Suspend stops the controller.
-	Force, Prune, Wait, Suspend bool
+	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer rendered.
+	Force, Prune bool
 	// NoOrigins, Elsewhere and Lacking are those of [kustomize.Options].
 	Elsewhere *[]helm.Dependency
 	Lacking   *rendered.Lacking
@@ -66,8 +65,6 @@ type kustomizationSpec struct {
 	SourceRef struct{ Kind, Namespace, Name string }
 	Force     bool
 	Prune     bool
-	Wait      bool
-	Suspend   bool
 
 	TargetNamespace         *string
 	NamePrefix              *string
@@ -102,7 +99,7 @@ func ParseKustomization(object map[string]any) (*Kustomization, error) {
 		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
 		Path:   path.Join(".", path.Clean("/"+o.Spec.Path)),
 		Source: Reference{Kind: o.Spec.SourceRef.Kind, Namespace: o.Spec.SourceRef.Namespace, Name: o.Spec.SourceRef.Name},
-		Force:  o.Spec.Force, Prune: o.Spec.Prune, Wait: o.Spec.Wait, Suspend: o.Spec.Suspend,
+		Force:  o.Spec.Force, Prune: o.Spec.Prune,
 		spec: o.Spec,
 	}
 	if k.Path = strings.TrimPrefix(k.Path, "/"); k.Path == "" {

@@ -1,15 +1,10 @@
 package flux
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
 	"slices"
-	"strings"
-	"time"
+	"testing/fstest"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -79,11 +74,11 @@ func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Ob
 // run builds a kustomization of the objects and the renderer's patches and images. Each object is a file, so that what comes
 // out of it is known.
 func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
-	files := memory{}
+	files := fstest.MapFS{}
 	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	for i, o := range objects {
 		name := fmt.Sprintf("object-%06d.yaml", i)
-		files[name] = o.YAML
+		files[name] = &fstest.MapFile{Data: o.YAML}
 		spec.Resources = append(spec.Resources, name)
 	}
 	add := func(value any, target *selector) error {
@@ -111,7 +106,7 @@ func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]re
 	if err != nil {
 		return nil, err
 	}
-	files["kustomization.yaml"] = kustomization
+	files["kustomization.yaml"] = &fstest.MapFile{Data: kustomization}
 	built, err := kustomize.Build(ctx, files, ".", kustomize.Options{})
 	if err != nil {
 		return nil, err
@@ -124,57 +119,4 @@ func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]re
 		built[i].File, built[i].Role, built[i].Cause = objects[source].File, objects[source].Role, objects[source].Cause
 	}
 	return built, nil
-}
-
-// memory is a directory of files.
-type memory map[string][]byte
-
-var _ fs.ReadDirFS = memory{}
-
-// Open opens the directory "." or a file.
-func (m memory) Open(name string) (fs.File, error) {
-	content, ok := m[name]
-	if !ok && name != "." {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &memoryFile{memoryInfo{name, int64(len(content)), name == "."}, bytes.NewReader(content)}, nil
-}
-
-// ReadDir lists the files of the directory ".".
-func (m memory) ReadDir(name string) ([]fs.DirEntry, error) {
-	if name != "." {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
-	}
-	var entries []fs.DirEntry
-	for name, content := range m {
-		entries = append(entries, fs.FileInfoToDirEntry(memoryInfo{name, int64(len(content)), false}))
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, nil
-}
-
-type memoryFile struct {
-	memoryInfo
-	io.Reader
-}
-
-func (f *memoryFile) Stat() (fs.FileInfo, error) { return f.memoryInfo, nil }
-func (f *memoryFile) Close() error               { return nil }
-
-type memoryInfo struct {
-	name string
-	size int64
-	dir  bool
-}
-
-func (i memoryInfo) Name() string       { return path.Base(i.name) }
-func (i memoryInfo) Size() int64        { return i.size }
-func (i memoryInfo) ModTime() time.Time { return time.Time{} }
-func (i memoryInfo) IsDir() bool        { return i.dir }
-func (i memoryInfo) Sys() any           { return nil }
-func (i memoryInfo) Mode() fs.FileMode {
-	if i.dir {
-		return fs.ModeDir | 0o755
-	}
-	return 0o644
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -223,12 +224,7 @@ func isValues(name string) bool {
 
 // packed adds the dependencies in the charts directory of a chart. As in Helm, a name that begins with "_" or "." hides one.
 func (l *loading) packed(c *chart.Chart, packed map[string][]file, place, dir string) error {
-	names := make([]string, 0, len(packed))
-	for name := range packed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(packed)) {
 		if strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
 			continue
 		}
@@ -318,7 +314,7 @@ func Charts(tree fs.FS) ([]Chart, error) {
 		if entry.Name() != "Chart.yaml" || IsPart(tree, path.Dir(name)) {
 			return nil
 		}
-		if data, err := readValues(tree, name); err == nil {
+		if data, err := ReadValues(tree, name); err == nil {
 			var m chart.Metadata
 			if yaml.Unmarshal(data, &m) == nil && !installable(&m) {
 				return nil
@@ -336,7 +332,7 @@ func At(tree fs.FS, dir string) Chart { return Chart{Dir: dir, Variants: variant
 // Name returns the name in the Chart.yaml of a directory, "" if it cannot be read.
 func Name(tree fs.FS, dir string) string {
 	var m chart.Metadata
-	if data, err := readValues(tree, path.Join(dir, "Chart.yaml")); err != nil || yaml.Unmarshal(data, &m) != nil {
+	if data, err := ReadValues(tree, path.Join(dir, "Chart.yaml")); err != nil || yaml.Unmarshal(data, &m) != nil {
 		return ""
 	}
 	return m.Name

@@ -23,10 +23,12 @@
 package helm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -87,7 +89,7 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 		return nil, fmt.Errorf("%s: a chart of type %s cannot be installed", dir, c.Metadata.Type)
 	}
 	if r.Defaults != nil {
-		if c.Values, err = MergedFiles(tree, r.Defaults); err != nil {
+		if c.Values, err = MergedFiles(tree, map[string]any{}, r.Defaults); err != nil {
 			return nil, err
 		}
 	}
@@ -238,17 +240,8 @@ func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
 	for _, crd := range c.CRDObjects() {
 		o := newOutlines()
 		documents := releaseutil.SplitManifests(o.outline(string(crd.File.Data)))
-		keys := make([]string, 0, len(documents))
-		for key := range documents {
-			keys = append(keys, key)
-		}
-		slices.SortFunc(keys, func(a, b string) int {
-			if len(a) != len(b) {
-				return len(a) - len(b)
-			}
-			return strings.Compare(a, b)
-		})
-		for _, key := range keys {
+		inOrder := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) } // manifest-2 before manifest-10
+		for _, key := range slices.SortedFunc(maps.Keys(documents), inOrder) {
 			if !empty(documents[key]) {
 				objects = append(objects, rendered.Object{
 					YAML: text(o.whole(documents[key])), File: l.origins[crd.File], Role: rendered.CRD,

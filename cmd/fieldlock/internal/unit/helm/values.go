@@ -25,7 +25,7 @@ func tooLarge(name string) error { return fmt.Errorf("%s is larger than %d MiB",
 // values merges what a release sets, in Helm's order: its files, its values, and what `--set`, `--set-string` and
 // `--set-file` would.
 func (r *Release) values(tree fs.FS) (map[string]any, error) {
-	values, err := MergedFiles(tree, r.ValuesFiles)
+	values, err := MergedFiles(tree, map[string]any{}, r.ValuesFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (r *Release) values(tree fs.FS) (map[string]any, error) {
 	}
 	for _, set := range r.SetFile {
 		read := func(name []rune) (any, error) {
-			data, err := readValues(tree, string(name))
+			data, err := ReadValues(tree, string(name))
 			return string(data), err
 		}
 		if err := strvals.ParseIntoFile(set, values, read); err != nil {
@@ -52,11 +52,10 @@ func (r *Release) values(tree fs.FS) (map[string]any, error) {
 	return values, nil
 }
 
-// MergedFiles returns the values in files of the tree, later ones over earlier ones.
-func MergedFiles(tree fs.FS, names []string) (map[string]any, error) {
-	values := map[string]any{}
+// MergedFiles returns values with those in files of the tree over them, later ones over earlier ones.
+func MergedFiles(tree fs.FS, values map[string]any, names []string) (map[string]any, error) {
 	for _, name := range names {
-		data, err := readValues(tree, name)
+		data, err := ReadValues(tree, name)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +71,8 @@ func MergedFiles(tree fs.FS, names []string) (map[string]any, error) {
 // Merged returns values with others over them: tables are merged, everything else is replaced. It changes neither.
 func Merged(values, over map[string]any) map[string]any { return loader.MergeMaps(values, over) }
 
-// readValues reads a file of the tree that is not too large for values.
-func readValues(tree fs.FS, name string) ([]byte, error) {
+// ReadValues reads a file of the tree that is not too large for values.
+func ReadValues(tree fs.FS, name string) ([]byte, error) {
 	f, err := tree.Open(name)
 	if err != nil {
 		return nil, err

@@ -24,9 +24,6 @@ import (
 // and kustomize gets a kustomization that names the objects as resources instead of the charts. It treats them as it treats
 // what helm prints: the annotation that marks them is its own.
 
-// maxChartValues is the largest file of values that is read.
-const maxChartValues = 10 << 20
-
 // A chart is one entry of helmCharts.
 type chart struct {
 	types.HelmChart
@@ -227,7 +224,7 @@ func (c *chart) allValues(tree fs.FS) (map[string]any, error) {
 	content := []byte("{}")
 	var err error
 	if c.values != "" {
-		if content, err = readValues(tree, c.values); err != nil {
+		if content, err = helm.ReadValues(tree, c.values); err != nil {
 			return nil, err
 		}
 	}
@@ -240,18 +237,7 @@ func (c *chart) allValues(tree fs.FS) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range c.more {
-		content, err := readValues(tree, name)
-		if err != nil {
-			return nil, err
-		}
-		more, err := loader.LoadValues(bytes.NewReader(content))
-		if err != nil {
-			return nil, err
-		}
-		values = loader.MergeMaps(values, more)
-	}
-	return values, nil
+	return helm.MergedFiles(tree, values, c.more)
 }
 
 // withInline merges valuesInline with the values file, as valuesMerge says.
@@ -281,18 +267,6 @@ func (c *chart) withInline(content []byte) ([]byte, error) {
 	}
 	text, err := merged.String()
 	return []byte(text), err
-}
-
-// readValues reads a file of values that is not too large.
-func readValues(tree fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(tree, name)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxChartValues {
-		return nil, fmt.Errorf("%s: %d bytes are more than the %d that are read", name, info.Size(), maxChartValues)
-	}
-	return fs.ReadFile(tree, name)
 }
 
 // mark adds the annotation by which kustomize knows that an object comes from a chart: it does not change its namespace.

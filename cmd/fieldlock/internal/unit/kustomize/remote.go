@@ -19,6 +19,9 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 )
 
+// maxFetched is the largest fetched file that is read.
+const maxFetched = 10 << 20
+
 // A Kustomization is a directory with a kustomization file.
 type Kustomization struct {
 	// Dir is the directory, "." for the root of the tree, and File its kustomization file.
@@ -197,7 +200,7 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	if each == nil {
 		return from.invalid("%s is not a directory", from.text)
 	}
-	content, err := w.content(target, maxChartValues)
+	content, err := w.content(target, maxFetched)
 	if err != nil {
 		return from.invalid("%s: %w", from.text, err)
 	}

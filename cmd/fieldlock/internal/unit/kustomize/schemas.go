@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -188,7 +189,7 @@ func (c *cutting) objects(built resmap.ResMap) (objects []rendered.Object, ok bo
 }
 
 // part returns the schema that a text in the specification of a CRD stands for; nil for any other text.
-func (c *cutting) part(text string, steps []string) (*rendered.Value, error) {
+func (c *cutting) part(text string, steps fieldpath.Path) (*rendered.Value, error) {
 	if block := c.block(text); block != nil && steps[0] == "spec" {
 		return c.value(block)
 	}
@@ -223,7 +224,7 @@ func (s *Schemas) value(block []byte) (*rendered.Value, error) {
 	for _, b := range parts {
 		c.blocks = append(c.blocks, block[b.Start:b.End])
 	}
-	w := jsonWriter{part: func(text string, _ []string) (*rendered.Value, error) {
+	w := jsonWriter{part: func(text string, _ fieldpath.Path) (*rendered.Value, error) {
 		if part := c.block(text); part != nil {
 			return s.value(part)
 		}
@@ -250,11 +251,11 @@ var errNotPlain = errors.New("it has to be read with its file")
 type jsonWriter struct {
 	text []byte
 	// part, unless nil, returns what a text stands for that is a member at the end of steps; nil for itself.
-	part  func(text string, steps []string) (*rendered.Value, error)
+	part  func(text string, steps fieldpath.Path) (*rendered.Value, error)
 	apart []rendered.Apart
 }
 
-func (w *jsonWriter) write(n *yaml.Node, steps []string) error {
+func (w *jsonWriter) write(n *yaml.Node, steps fieldpath.Path) error {
 	if n.Anchor != "" {
 		return errNotPlain
 	}
@@ -267,7 +268,7 @@ func (w *jsonWriter) write(n *yaml.Node, steps []string) error {
 			if i > 0 {
 				w.text = append(w.text, ',')
 			}
-			if err := w.write(item, append(steps[:len(steps):len(steps)], strconv.Itoa(i))); err != nil {
+			if err := w.write(item, steps.Child(i)); err != nil {
 				return err
 			}
 		}
@@ -279,7 +280,7 @@ func (w *jsonWriter) write(n *yaml.Node, steps []string) error {
 	return errNotPlain
 }
 
-func (w *jsonWriter) mapping(n *yaml.Node, steps []string) error {
+func (w *jsonWriter) mapping(n *yaml.Node, steps fieldpath.Path) error {
 	w.text = append(w.text, '{')
 	seen := make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -294,8 +295,7 @@ func (w *jsonWriter) mapping(n *yaml.Node, steps []string) error {
 			return err
 		}
 		w.text = append(w.text, ':')
-		below := append(steps[:len(steps):len(steps)], key.Value)
-		if err := w.member(value, below); err != nil {
+		if err := w.member(value, steps.Child(key.Value)); err != nil {
 			return err
 		}
 	}
@@ -303,7 +303,7 @@ func (w *jsonWriter) mapping(n *yaml.Node, steps []string) error {
 	return nil
 }
 
-func (w *jsonWriter) member(n *yaml.Node, steps []string) error {
+func (w *jsonWriter) member(n *yaml.Node, steps fieldpath.Path) error {
 	if w.part != nil && n.Kind == yaml.ScalarNode {
 		part, err := w.part(n.Value, steps)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -48,17 +47,7 @@ func assembled(t *testing.T, text []byte, apart []rendered.Apart) any {
 		t.Fatalf("%s: %v", text, err)
 	}
 	for _, p := range apart {
-		at := whole
-		for _, step := range p.Steps[:len(p.Steps)-1] {
-			switch x := at.(type) {
-			case map[string]any:
-				at = x[step]
-			case []any:
-				i, _ := strconv.Atoi(step)
-				at = x[i]
-			}
-		}
-		at.(map[string]any)[p.Steps[len(p.Steps)-1]] = assembled(t, p.Value.JSON, p.Value.Apart)
+		whole, _ = p.Steps.Set(whole, assembled(t, p.Value.JSON, p.Value.Apart))
 	}
 	return whole
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Object is one object that a tool would apply.
@@ -31,7 +33,7 @@ type Object struct {
 
 // Apart is a value at a place of an object, or of another value.
 type Apart struct {
-	Steps []string // the names of members, and indexes
+	Steps fieldpath.Path
 	Value *Value
 }
 

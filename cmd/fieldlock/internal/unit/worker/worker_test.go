@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 func TestMain(m *testing.M) {
@@ -33,8 +34,8 @@ func try(_ context.Context, files fstest.MapFS, job *Job) ([]rendered.Object, er
 		return []rendered.Object{{YAML: files["a"].Data, File: string(job.Spec)}}, nil
 	case "apart":
 		part := &rendered.Value{ID: "part", JSON: []byte("2")}
-		whole := &rendered.Value{ID: string(job.Spec), JSON: []byte("{}"), Apart: []rendered.Apart{{Steps: []string{"a"}, Value: part}}}
-		return []rendered.Object{{Apart: []rendered.Apart{{Steps: []string{"b"}, Value: whole}}}, {Apart: []rendered.Apart{{Steps: []string{"c"}, Value: whole}}}}, nil
+		whole := &rendered.Value{ID: string(job.Spec), JSON: []byte("{}"), Apart: []rendered.Apart{{Steps: fieldpath.Path{"a"}, Value: part}}}
+		return []rendered.Object{{Apart: []rendered.Apart{{Steps: fieldpath.Path{"b"}, Value: whole}}}, {Apart: []rendered.Apart{{Steps: fieldpath.Path{"c"}, Value: whole}}}}, nil
 	case "hang":
 		for n := 0; ; n++ {
 			spins = n
