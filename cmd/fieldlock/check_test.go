@@ -368,6 +368,7 @@ func TestUnusable(t *testing.T) {
 		{"object twice", map[string]string{"new.yaml": object + "---\n" + object}, nil, "new.yaml:5: document 2, Widget x: the object appears twice, first at new.yaml:1"},
 		{"unknown version", map[string]string{"new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `new.yaml:1: document 1, Widget x: apiVersion: the CRD of Widget has no version "v3"; its versions are v1, v2`},
 		{"unknown version of a new object", map[string]string{"old.yaml": "", "new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `has no version "v3"`},
+		{"a version that is not served, of a new object", map[string]string{"old.yaml": "", "new.yaml": object, "crd.yaml": strings.Replace(classLocked, "served: true", "served: false", 1)}, nil, `the CRD of Widget does not serve the version "v1"`},
 		{"schema without a CRD", map[string]string{"crd.yaml": object}, nil, "crd.yaml: there is no CustomResourceDefinition in it"},
 		{"CRD without a schema", map[string]string{"crd.yaml": classLocked[:strings.Index(classLocked, "      schema:")]}, nil, "version \"v1\" has no schema"},
 		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys is on a field without keys"},

@@ -25,6 +25,11 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if err := c.kinds.unknownVersion(p.new); err != nil {
 		return verdict{}, err
 	}
+	if p.old == nil || p.old.APIVersion != p.new.APIVersion {
+		if err := c.kinds.unservedVersion(p.new); err != nil {
+			return verdict{}, err
+		}
+	}
 	r := c.requestOf(p)
 	if p.old == nil {
 		var v verdict

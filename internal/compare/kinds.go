@@ -217,6 +217,25 @@ func (k *kinds) unknownVersion(o *manifest.Object) error {
 	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s has no version %q; its versions are %s", o.Kind, version, strings.Join(slices.Compact(names), ", "))
 }
 
+// unservedVersion returns an error if the CRDs of NEW that have the version of an object do not serve it: no tool can apply the object.
+func (k *kinds) unservedVersion(o *manifest.Object) error {
+	unserved := false
+	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
+		v := d.version(o.APIVersion)
+		switch {
+		case v == nil || d.onlyOld:
+		case v.Served:
+			return nil
+		default:
+			unserved = true
+		}
+	}
+	if !unserved || k.builtinOf(o) != nil {
+		return nil
+	}
+	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s does not serve the version %q", o.Kind, strings.TrimPrefix(o.APIVersion, o.Group+"/"))
+}
+
 // addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
 func (k *kinds) addDocuments(news, olds []*openapi.Document) {
 	for _, d := range news {
