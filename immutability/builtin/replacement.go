@@ -81,6 +81,10 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	if edits > 0 && edits == len(verdict.Violations) {
 		r.Message = kind.EditSuffices + r.Message
 	}
+	if labels := changedClaimLabels(newObj, oldObj); len(labels) > 0 {
+		around.First = append(around.First, tool.InManifest+"take "+strings.Join(labels, " and ")+" out of the labels of spec.volumeClaimTemplates, "+
+			"so that this is the last time: the next change of a label there is refused, too")
+	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
 		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those of the other pods, if "+
 			"their storage class allows expansion", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
@@ -141,10 +145,38 @@ func nullPatch(newObj map[string]any, steps fieldpath.Path) string {
 	return string(data)
 }
 
+// sharedClaims returns the claim templates that both sides of a StatefulSet have, by name.
+func sharedClaims(newObj, oldObj map[string]any) iter.Seq2[map[string]any, map[string]any] {
+	const templates = "volumeClaimTemplates"
+	return func(yield func(is, was map[string]any) bool) {
+		for _, is := range objects(object(newObj, "spec")[templates]) {
+			for _, was := range objects(object(oldObj, "spec")[templates]) {
+				if text(is, "metadata", "name") == text(was, "metadata", "name") && !yield(is, was) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// changedClaimLabels names the labels of a StatefulSet's claim templates that have another value than before, such as helm.sh/chart.
+func changedClaimLabels(newObj, oldObj map[string]any) []string {
+	var names []string
+	for is, was := range sharedClaims(newObj, oldObj) {
+		labels := object(is, "metadata", "labels")
+		for name, before := range object(was, "metadata", "labels") {
+			if value, has := labels[name]; has && value != before {
+				names = append(names, shell.Quote(name))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and the
 // patch that enlarges it.
 func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
-	const templates = "volumeClaimTemplates"
 	size := func(template map[string]any) (string, resource.Quantity) {
 		asked := text(template, "spec", "resources", "requests", "storage")
 		q, err := canonical.ParseQuantity(asked)
@@ -154,18 +186,15 @@ func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 		return asked, q
 	}
 	return func(yield func(claim, patch string) bool) {
-		for _, is := range objects(object(newObj, "spec")[templates]) {
-			for _, was := range objects(object(oldObj, "spec")[templates]) {
-				name := text(is, "metadata", "name")
-				asked, newSize := size(is)
-				before, oldSize := size(was)
-				if name != text(was, "metadata", "name") || asked == "" || before == "" || newSize.Cmp(oldSize) <= 0 {
-					continue
-				}
-				claim := name + "-" + text(newObj, "metadata", "name") + "-0"
-				if !yield(claim, `{"spec":{"resources":{"requests":{"storage":"`+asked+`"}}}}`) {
-					return
-				}
+		for is, was := range sharedClaims(newObj, oldObj) {
+			asked, newSize := size(is)
+			before, oldSize := size(was)
+			if asked == "" || before == "" || newSize.Cmp(oldSize) <= 0 {
+				continue
+			}
+			claim := text(is, "metadata", "name") + "-" + text(newObj, "metadata", "name") + "-0"
+			if !yield(claim, `{"spec":{"resources":{"requests":{"storage":"`+asked+`"}}}}`) {
+				return
 			}
 		}
 	}

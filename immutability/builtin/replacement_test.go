@@ -26,7 +26,7 @@ func TestReplacement(t *testing.T) {
 		name, reason string
 		old, new     string
 		message      string   // what the message contains
-		how          []string // what the first ways contain
+		how, not     []string // what the first ways contain, and do not
 	}{
 		{
 			name: "larger claims", reason: "the template does not change the claims that exist",
@@ -46,8 +46,16 @@ func TestReplacement(t *testing.T) {
 		{
 			name: "selector", reason: "the new StatefulSet would wait for the names of pods that it does not adopt",
 			old: sts("shop", "db", "5Gi"), new: strings.Replace(sts("shop", "db", "5Gi"), "{a: b}", "{a: b, c: d}", 1),
-			how: []string{"add the labels of the new selector to the pods that run, with kubectl label: the new StatefulSet adopts only pods that its selector matches\n" +
+			how: []string{"to keep the pods, add the labels of the new selector to them, with kubectl label: the new StatefulSet adopts only pods that its selector matches\n" +
 				"kubectl delete statefulset/db -n shop --cascade=orphan"},
+			not: []string{"", "kubectl label"}, // the old StatefulSet would let go of the pods, and its deletion would leave them
+		},
+		{
+			name: "chart label of a claim", reason: "only a template without the label is not refused with the next version",
+			old: strings.Replace(sts("shop", "db", "5Gi"), "{name: data}", "{name: data, labels: {helm.sh/chart: db-1, app: db, a: b}}", 1),
+			new: strings.Replace(sts("shop", "db", "5Gi"), "{name: data}", "{name: data, labels: {helm.sh/chart: db-2, app: db, c: d}}", 1),
+			how: []string{"in its manifest, take helm.sh/chart out of the labels of spec.volumeClaimTemplates, so that this is the last time: the next change " +
+				"of a label there is refused, too\nkubectl delete statefulset/db -n shop --cascade=orphan", "take helm.sh/chart out"},
 		},
 		{
 			name: "smaller claims", reason: "claims cannot shrink",
@@ -115,6 +123,11 @@ func TestReplacement(t *testing.T) {
 			r := kind.Replacement(newObj, oldObj, kind.Check(newObj, oldObj))
 			if !strings.Contains(r.Message, c.message) || len(r.How) < len(c.how) {
 				t.Fatalf("%s: got %+v", c.reason, r)
+			}
+			for i, text := range c.not {
+				if text != "" && strings.Contains(r.How[i], text) {
+					t.Errorf("%s: way %d is %q", c.reason, i, r.How[i])
+				}
 			}
 			for i, want := range c.how {
 				if !strings.Contains(r.How[i], want) {

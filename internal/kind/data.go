@@ -56,16 +56,21 @@ func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
 	ways := slices.Clone(around.Edits)
 	for _, way := range replacements {
 		steps := []string{fill.Replace(way)} // once: what is filled in comes from anywhere
+		keepsPods := strings.Contains(way, "--cascade=orphan")
 		if strings.HasPrefix(way, "{delete}") {
-			steps = append(EachOnce(around.First), steps...)
+			first := slices.DeleteFunc(EachOnce(around.First), func(step string) bool { return !keepsPods && strings.HasPrefix(step, toKeepPods) })
+			steps = append(first, steps...)
 		}
-		if strings.Contains(way, "--cascade=orphan") {
+		if keepsPods {
 			steps = append(steps, EachOnce(around.Then)...)
 		}
 		ways = append(ways, strings.Join(steps, tool.Step))
 	}
 	return EachOnce(ways)
 }
+
+// toKeepPods begins a first step that is wrong before a replacement that deletes the pods.
+const toKeepPods = "to keep the pods, "
 
 // EachOnce returns the texts of a list in their order, each once, and none that is empty.
 func EachOnce(list []string) []string {

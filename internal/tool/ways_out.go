@@ -48,8 +48,8 @@ func Steps(way string) (heading string, steps []string) {
 	return "", steps
 }
 
-// inManifest begins a step that edits the manifest further.
-const inManifest = "in its manifest, "
+// InManifest begins a step that edits the manifest further.
+const InManifest = "in its manifest, "
 
 // WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written for kubectl:
 // sentences, and commands with a Comment.
@@ -95,7 +95,7 @@ func (a Applier) wayOut(way string, r Refused) []string {
 	before, after := steps[:at], steps[at+1:]
 	if pause, resumed, paused := a.pause(r); paused && len(steps) > 1 {
 		edits := 0 // they are merged with the change
-		for edits < len(before) && strings.HasPrefix(before[edits], inManifest) {
+		for edits < len(before) && strings.HasPrefix(before[edits], InManifest) {
 			edits++
 		}
 		return []string{join(before[:edits], pause, before[edits:], []string{resumed.apply(steps[at], r)}, after)}
