@@ -386,8 +386,8 @@ func (d *disk) originFile(o *resource.Origin, dir string) string {
 	return name
 }
 
-// pointer is how kustomize names a generator in some errors: by its address in memory.
-var pointer = regexp.MustCompile(` &\{0x[0-9a-f]+ <nil>\}`)
+// pointer is how kustomize names a generator in some errors: by addresses in memory, of it and of its origin.
+var pointer = regexp.MustCompile(` &\{(?:0x[0-9a-f]+|<nil>)(?: (?:0x[0-9a-f]+|<nil>))*\}`)
 
 // shorten returns an error of kustomize without the place where it sees the tree, and without the files that it quotes.
 func shorten(err error) error {
