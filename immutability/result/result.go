@@ -164,6 +164,9 @@ type Deletion struct {
 	// How lists ways to keep the object or its data, the gentlest first, for an object that the tool deletes at the cost of data or of
 	// other objects.
 	How []string `json:"how"`
+
+	// Refused is set where the deletion is a violation, too.
+	Refused bool `json:"-"`
 }
 
 // Loses reports whether the deletion loses data or other objects.

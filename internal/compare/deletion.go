@@ -93,8 +93,9 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	if d.Loses() {
 		d.How = append(d.How, c.waysToKeep(o)...)
 	}
+	d.Refused = !d.Kept && slices.Contains(c.RefuseDeletions, d.Cost)
 	c.report.Deletions = append(c.report.Deletions, d)
-	if d.Kept || !slices.Contains(c.RefuseDeletions, d.Cost) {
+	if !d.Refused {
 		return
 	}
 	c.report.Violations = append(c.report.Violations, result.Violation{

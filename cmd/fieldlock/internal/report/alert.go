@@ -33,24 +33,57 @@ type alert struct {
 	lock    token.Position // where the lock is, when that is another place
 	// accepted is the reason why the alert does not count; "" for most.
 	accepted string
-	fails    bool     // the run fails for it
-	ways     []string // the cost of replacing the object, and the ways out; nil for most
+	fails    bool       // the run fails for it
+	head     string     // what replacing the object costs; "" for most
+	how      [][]string // the ways out of the objects that the alert is about
 
-	object string // the name of the object
-	cause  string // equal for alerts of which a line has only one
+	object string   // the name of the object
+	cause  string   // equal for alerts that say the same of several objects
+	more   []string // the names of the other objects with the same cause
+	beside []*alert // the alerts of other causes for the same line
 }
 
 // about is the message with the reason why it does not count.
 func (a *alert) about() string {
-	if a.accepted == "" {
-		return a.message
+	text := a.message
+	if len(a.more) > 0 {
+		does := "concerns"
+		if a.fails {
+			does = "refuses"
+		}
+		text += fmt.Sprintf("; the same line %s %s: %s", does, Count(len(a.more), "more object"), firstOf(a.more, namedObjects))
 	}
-	return a.message + " (" + a.accepted + ")"
+	if a.accepted != "" {
+		text += " (" + a.accepted + ")"
+	}
+	return text
 }
 
-// text is the message with the reason why it does not count, and the ways out.
+// text is the message with the reason why it does not count, and the ways out; then the same for each other cause.
 func (a *alert) text() string {
-	return strings.Join(slices.Concat([]string{a.about()}, a.ways), "\n")
+	lines := append([]string{a.about()}, a.ways()...)
+	printed := [][]string{a.ways()}
+	for _, other := range a.beside {
+		lines = append(lines, other.about())
+		ways := other.ways()
+		if !slices.ContainsFunc(printed, func(p []string) bool { return slices.Equal(p, ways) }) { // other fields of one object have the same
+			lines, printed = append(lines, ways...), append(printed, ways)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ways lists the ways out, after what they cost.
+func (a *alert) ways() []string {
+	if len(a.how) == 0 || len(a.how[0]) == 0 {
+		return nil
+	}
+	ways := waysOf(a.how, a.object, namedObjects)
+	lines := ways.bullets()
+	if a.head != "" {
+		lines = append([]string{a.head}, lines...)
+	}
+	return lines
 }
 
 // place returns where code review tools show the alert: at its line, at the first line where it is about the whole file, and
@@ -114,9 +147,9 @@ func checkAlerts(r *compare.Report) []alert {
 		a := alert{
 			rule: v.Lock, level: "error", title: title, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
-			fails: v.Refused(), ways: waysOut(&v.Subject, r), object: v.Object,
-			cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, string(v.Key)}),
+			fails: v.Refused(), object: v.Object, cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, string(v.Key)}),
 		}
+		a.addWays(r, &v.Subject)
 		switch {
 		case v.AcceptedNew:
 			a.level, a.accepted = "warning", acceptance(v)
@@ -185,44 +218,53 @@ func checkAlerts(r *compare.Report) []alert {
 	return byLine(alerts)
 }
 
-// byLine makes one alert of those that say the same of several objects of a kind, for one line.
+// byLine makes one alert of those that one line has for the same lock: of several objects, also of different kinds.
 func byLine(alerts []alert) []alert {
-	var list []alert
-	causes := map[string]int{}
-	others := map[int][]string{} // the objects that an alert stands for, besides its own
-	for _, a := range alerts {
-		cause := fmt.Sprintf("%q %d %t", []string{a.rule, a.level, a.accepted, a.cause, a.at.Filename}, a.at.Line, a.fails)
-		at, known := causes[cause]
-		if !known || a.cause == "" || a.at.Line == 0 || !manifest.IsFile(a.at.Filename) {
-			causes[cause] = len(list)
-			list = append(list, a)
+	var list []*alert
+	lines := map[string]*alert{}
+	for i := range alerts {
+		a := &alerts[i]
+		line := fmt.Sprintf("%q %d %t", []string{a.rule, a.level, a.accepted, a.at.Filename}, a.at.Line, a.fails)
+		first := lines[line]
+		if first == nil || a.cause == "" || a.at.Line == 0 || !manifest.IsFile(a.at.Filename) {
+			lines[line], list = a, append(list, a)
 			continue
 		}
-		if a.object != list[at].object && !slices.Contains(others[at], a.object) {
-			others[at] = append(others[at], a.object)
-		}
+		first.join(a)
 	}
-	for at, names := range others {
-		does := "concerns"
-		if list[at].fails {
-			does = "refuses"
-		}
-		list[at].message += fmt.Sprintf("; the same line %s %s: %s", does, Count(len(names), "more object"), firstOf(names, namedObjects))
+	merged := make([]alert, len(list))
+	for i, a := range list {
+		merged[i] = *a
 	}
-	return list
+	return merged
+}
+
+// join adds an alert of the same line: to the one that has its cause, or beside the others.
+func (a *alert) join(other *alert) {
+	for _, known := range append([]*alert{a}, a.beside...) {
+		if known.cause != other.cause {
+			continue
+		}
+		if other.object != known.object && !slices.Contains(known.more, other.object) {
+			known.more = append(known.more, other.object)
+		}
+		known.how = append(known.how, other.how...)
+		return
+	}
+	a.beside = append(a.beside, other)
 }
 
 // lostAlerts warns about the deletions that lose data or other objects, unless they are refused and so have an alert.
 func lostAlerts(r *compare.Report) []alert {
 	var alerts []alert
 	for _, d := range r.Lost() {
-		if isViolation(r, &d) {
+		if d.Refused {
 			continue
 		}
 		object := d.Kind + " " + d.Object
 		alerts = append(alerts, alert{
 			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost), message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
-			field: object, at: placeOf(&d.Subject), ways: bullets(d.How), object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
+			field: object, at: placeOf(&d.Subject), how: [][]string{d.How}, object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
 		})
 	}
 	return alerts
@@ -257,31 +299,15 @@ func lintAlerts(r *audit.Report) []alert {
 	return alerts
 }
 
-// waysOut says what it costs to replace an object, and lists the ways out; nil for an object that is not refused.
-func waysOut(s *result.Subject, r *compare.Report) []string {
+// addWays adds what it costs to replace the object, and the ways out; nothing for an object that is not refused.
+func (a *alert) addWays(r *compare.Report, s *result.Subject) {
 	for i := range r.Replacements {
-		re := &r.Replacements[i]
-		if !re.Same(*s) || len(re.How) == 0 {
-			continue
+		if re := &r.Replacements[i]; re.Same(*s) && len(re.How) > 0 {
+			head := replacementHead(re, string(re.Cost), verbatim)
+			a.head, a.how = strings.ToUpper(head[:1])+head[1:], [][]string{re.How}
+			return
 		}
-		head := replacementHead(re, string(re.Cost), verbatim)
-		return append([]string{strings.ToUpper(head[:1]) + head[1:]}, bullets(re.How)...)
 	}
-	return nil
-}
-
-// verbatim leaves a text as it is: the formats of code review tools escape the whole message.
-func verbatim(text string) string { return text }
-
-// bullets lists ways out, one step a line.
-func bullets(ways []string) []string {
-	return LayWays(ways, verbatim, func(_, step string) string {
-		text, command := WayOut(step)
-		if text != "" && command != "" {
-			text += ": "
-		}
-		return text + command
-	})
 }
 
 // placeOf returns where a field is.

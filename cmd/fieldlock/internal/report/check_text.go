@@ -14,7 +14,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // checkText prints the headline, the refused objects with the ways out, then what is unknown, notes, deletions and what is not
@@ -39,8 +38,8 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	if r.ListAll {
 		limit = math.MaxInt
 	}
-	for i := range objects {
-		writeObject(w, objects[i], limit, p)
+	for _, edit := range edits(objects) {
+		writeEdit(w, edit, limit, p)
 		fmt.Fprintln(w)
 	}
 	for _, u := range remarkGroups(r.Unknown) {
@@ -67,7 +66,7 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 
 // writeDeletion prints what deletions lose, and the ways to keep the objects.
 func writeDeletion(w io.Writer, g group[result.Deletion], limit int, p Palette) {
-	d := g.first
+	d := g.first()
 	mark, cost := p.Dim("-"), Printable(string(d.Cost))
 	switch {
 	case d.Loses():
@@ -78,10 +77,7 @@ func writeDeletion(w io.Writer, g group[result.Deletion], limit int, p Palette) 
 	fmt.Fprintf(w, "%s %s %s\n", mark, Printable(g.title()), p.Dim("("+g.places()+")"))
 	writeObjects(w, g.block, limit, p)
 	fmt.Fprintf(w, "    %s\n", deletionText(d, cost, Printable))
-	writeWays(w, d.How, p)
-	if len(d.How) > 0 && !g.isOne() {
-		fmt.Fprintf(w, "  %s\n", p.Dim("these ways name "+Printable(d.Object)+"; those of the others are alike"))
-	}
+	writeWays(w, waysToKeep(g, limit), p)
 }
 
 // writeObjects prints the names of the objects of a block and the units that have them, where there are several.
@@ -109,16 +105,44 @@ func deletionText(d *result.Deletion, cost string, escape func(string) string) s
 // namedObjects is how many of the objects that one line refuses are named.
 const namedObjects = 5
 
+// writeEdit prints what one edit refuses: a block, or several of different kinds, which are indented below a line that counts them.
+func writeEdit(w io.Writer, edit []*refusedObject, limit int, p Palette) {
+	if len(edit) == 1 {
+		writeObject(w, edit[0], limit, p)
+		return
+	}
+	all := &block{}
+	var blocks bytes.Buffer
+	for _, o := range edit {
+		all.subjects = append(all.subjects, o.block().subjects...)
+		fmt.Fprintln(&blocks)
+		writeObject(&blocks, o, limit, p)
+	}
+	first := &edit[0].violations[0]
+	fmt.Fprintf(w, "%s %s %s\n", markOf(edit, p), p.Bold(all.title()), p.Dim("("+lineText(&first.Subject, first.Line)+")"))
+	for line := range strings.Lines(blocks.String()) {
+		if line != "\n" {
+			line = "  " + line
+		}
+		io.WriteString(w, line)
+	}
+}
+
+// markOf returns the mark of blocks: red if one of them has a violation that counts.
+func markOf(blocks []*refusedObject, p Palette) string {
+	for _, o := range blocks {
+		if slices.ContainsFunc(o.violations, result.Violation.Refused) {
+			return p.Red("✗")
+		}
+	}
+	return p.Green("✓")
+}
+
 // writeObject prints the violations of one object, or of the objects that one line refuses, and what replacing it takes.
 func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	violations := o.violations
 	first := &violations[0]
-	mark := p.Green("✓")
-	for i := range violations {
-		if violations[i].Refused() {
-			mark = p.Red("✗")
-		}
-	}
+	mark := markOf([]*refusedObject{o}, p)
 	moved := ""
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
@@ -150,10 +174,7 @@ func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 		fmt.Fprintf(w, "      %s\n", p.Dim("these are the values of "+Printable(first.Object)+"; the others differ"))
 	}
 	if re := o.replacement; re != nil && len(re.How) > 0 {
-		writeReplacement(w, re, p)
-		if len(o.others) > 0 {
-			fmt.Fprintf(w, "  %s\n", p.Dim("these ways name "+Printable(first.Object)+"; those of the others are alike"))
-		}
+		writeReplacement(w, re, o.ways(limit), p)
 	}
 }
 
@@ -222,7 +243,7 @@ func explain(v *result.Violation) string {
 }
 
 // writeReplacement prints the ways out.
-func writeReplacement(w io.Writer, r *result.Replacement, p Palette) {
+func writeReplacement(w io.Writer, r *result.Replacement, ways waysOut, p Palette) {
 	cost := string(r.Cost)
 	if r.Cost == result.CostData || r.Cost == result.CostCascade {
 		cost = p.Red(cost)
@@ -235,51 +256,7 @@ func writeReplacement(w io.Writer, r *result.Replacement, p Palette) {
 		asked += p.Yellow(", and the change itself adds the request")
 	}
 	fmt.Fprintf(w, "\n  %s%s\n", replacementHead(r, cost, Printable), asked)
-	writeWays(w, r.How, p)
-}
-
-// writeWays prints ways out as a list.
-func writeWays(w io.Writer, ways []string, p Palette) {
-	lines := LayWays(ways, Printable, func(indent, step string) string {
-		switch text, command := WayOut(Printable(step)); {
-		case command == "":
-			return text
-		case text == "":
-			return p.Bold(command)
-		default:
-			return text + ":\n  " + indent + p.Bold(command)
-		}
-	})
-	for _, line := range lines {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
-}
-
-// LayWays lays ways out as a list: alternatives are bullets, and the steps of a way are numbered, below its heading if it has one.
-// escape makes a heading harmless, and show writes one step; indent is the space before it.
-//
-//   - keep the volume with its data:
-//     1. scale the pods that use the claim down to 0
-//     2. kubectl delete persistentvolumeclaim/data
-//   - copy the data to a new claim
-func LayWays(ways []string, escape func(string) string, show func(indent, step string) string) []string {
-	var lines []string
-	for _, way := range ways {
-		heading, steps := tool.Steps(way)
-		begin, rest := "• ", "  "
-		if heading != "" {
-			lines, begin = append(lines, begin+escape(heading)), rest
-		}
-		for i, step := range steps {
-			number := ""
-			if len(steps) > 1 {
-				number = fmt.Sprintf("%d. ", i+1)
-			}
-			indent := rest + strings.Repeat(" ", len(number))
-			lines, begin = append(lines, begin+number+show(indent, step)), rest
-		}
-	}
-	return lines
+	writeWays(w, ways, p)
 }
 
 // replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
@@ -290,43 +267,14 @@ func replacementHead(r *result.Replacement, cost string, escape func(string) str
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }
 
-// WayOut splits one step of a way out into a sentence and a command; either can be missing. Where a command deletes
-// the object, the sentence says what to do, and then in brackets what that means.
-func WayOut(how string) (text, command string) {
-	if !slices.ContainsFunc(commands, func(begin string) bool { return strings.HasPrefix(how, begin) }) {
-		return how, ""
-	}
-	command, text, _ = strings.Cut(how, tool.Comment)
-	if !strings.HasPrefix(command, "kubectl delete ") {
-		return text, command
-	}
-	do := "replace it"
-	switch {
-	case strings.Contains(command, "--cascade=orphan"):
-		do = "replace it and keep its pods running"
-	case !strings.Contains(command, " && "):
-		do = "delete it"
-	}
-	if means, merged := strings.CutPrefix(text, tool.AfterMerge); merged {
-		return tool.AfterMerge + ", " + do + means, command
-	}
-	if text != "" {
-		do += " (" + text + ")"
-	}
-	return do, command
-}
-
-// commands are how the commands of ways out begin.
-var commands = []string{"kubectl ", "argocd ", "flux ", "volume=$("}
-
 func writeRemark(w io.Writer, mark string, g group[result.Remark], limit int, p Palette) {
 	path := ""
-	if g.first.Path != "" {
-		path = " " + p.Bold(Printable(g.first.Path))
+	if g.first().Path != "" {
+		path = " " + p.Bold(Printable(g.first().Path))
 	}
 	fmt.Fprintf(w, "%s %s%s %s\n", mark, Printable(g.title()), path, p.Dim("("+g.places()+")"))
 	writeObjects(w, g.block, limit, p)
-	fmt.Fprintf(w, "    %s\n", Printable(g.first.Message))
+	fmt.Fprintf(w, "    %s\n", Printable(g.first().Message))
 }
 
 // counts are the numbers of a summary.

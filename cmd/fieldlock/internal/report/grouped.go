@@ -20,8 +20,11 @@ import (
 // group is something that is said of one object or of several.
 type group[T any] struct {
 	*block
-	first *T
+	items []*T // one for each object
 }
+
+// first is what the group says, with the names and values of its first object.
+func (g *group[T]) first() *T { return g.items[0] }
 
 // block is the objects of a group, in the order of the report. One that several units deploy is there once for each.
 type block struct{ subjects []*result.Subject }
@@ -36,9 +39,10 @@ func grouped[T any](items []T, subject func(*T) *result.Subject, says func(*T) s
 		if !ok {
 			n = len(groups)
 			at[key] = n
-			groups = append(groups, group[T]{&block{}, &items[i]})
+			groups = append(groups, group[T]{block: &block{}})
 		}
-		groups[n].subjects = append(groups[n].subjects, subject(&items[i]))
+		g := &groups[n]
+		g.subjects, g.items = append(g.subjects, subject(&items[i])), append(g.items, &items[i])
 	}
 	return groups
 }
@@ -57,7 +61,7 @@ func losses(r *compare.Report) []group[result.Deletion] {
 	for _, d := range r.Deletions {
 		most := d.Cost == result.CostData || d.Cost == result.CostCascade
 		least := d.Cost == result.CostNone || d.Cost == result.CostRestart
-		if !least && (most || !d.Kept) && !isViolation(r, &d) {
+		if !least && (most || !d.Kept) && !d.Refused {
 			list = append(list, d)
 		}
 	}
@@ -77,11 +81,6 @@ func losses(r *compare.Report) []group[result.Deletion] {
 		}
 		return fmt.Sprintf("%q %t %d", []string{kind, string(d.Cost), d.Message}, d.Kept, len(d.How))
 	})
-}
-
-// isViolation reports whether a deletion is refused.
-func isViolation(r *compare.Report, d *result.Deletion) bool {
-	return slices.ContainsFunc(r.Violations, func(v result.Violation) bool { return v.Same(d.Subject) })
 }
 
 // kinds counts the objects by kind.

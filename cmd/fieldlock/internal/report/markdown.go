@@ -31,7 +31,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 			rows = append(rows, markdownRow(objectCell(o, v), cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
 		}
 		if o.replacement != nil && len(o.replacement.How) > 0 {
-			ways = append(ways, waysMarkdown(o.replacement))
+			ways = append(ways, waysMarkdown(o))
 		}
 	}
 	head := markdownRow("Object", "Field", "Change", "Why") + "|---|---|---|---|\n"
@@ -113,13 +113,13 @@ func objectCell(o *refusedObject, v *result.Violation) string {
 		cell += ": " + markdownText(o.names(namedObjects))
 	}
 	cell += "<br>" + place(v)
-	for i, other := range o.also {
+	for i, also := range o.also {
 		if i == shown && len(o.also) > shown+1 {
 			cell += fmt.Sprintf("<details><summary>and %d more</summary>", len(o.also)-shown)
 		} else {
 			cell += "<br>"
 		}
-		cell += place(other)
+		cell += place(&also.violations[0])
 	}
 	if len(o.also) > shown+1 {
 		cell += "</details>"
@@ -128,41 +128,20 @@ func objectCell(o *refusedObject, v *result.Violation) string {
 }
 
 // waysMarkdown lists the ways out, after what replacing the object costs.
-func waysMarkdown(re *result.Replacement) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(string(re.Cost)), markdownText))
-	b.WriteString(waysList("", re.How))
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// waysList lists ways out as a list of Markdown; indent begins each line.
-func waysList(indent string, ways []string) string {
-	lines := LayWays(ways, markdownText, func(_, step string) string {
-		text, command := WayOut(step)
-		if text = markdownText(text); text != "" && command != "" {
-			text += ": "
-		}
-		return text + markdownCode(command)
-	})
-	var b strings.Builder
-	for _, line := range lines {
-		if item, begins := strings.CutPrefix(line, "• "); begins {
-			line = "- " + item
-		}
-		b.WriteString(indent + line + "\n")
-	}
-	return b.String()
+func waysMarkdown(o *refusedObject) string {
+	re, ways := o.replacement, o.ways(namedObjects)
+	head := replacementHead(re, markdownText(string(re.Cost)), markdownText)
+	return fmt.Sprintf("**Ways out for %s**: %s\n\n%s\n", markdownText(re.Kind+" "+re.Object), head, ways.markdown(""))
 }
 
 func remarkRows(remarks []result.Remark) []string {
 	var rows []string
 	for _, g := range remarkGroups(remarks) {
 		row := "- " + markdownText(g.title())
-		if g.first.Path != "" {
-			row += " " + markdownCode(g.first.Path)
+		if g.first().Path != "" {
+			row += " " + markdownCode(g.first().Path)
 		}
-		rows = append(rows, row+": "+markdownText(g.first.Message)+objectsText(g.block)+"\n")
+		rows = append(rows, row+": "+markdownText(g.first().Message)+objectsText(g.block)+"\n")
 	}
 	return rows
 }
@@ -187,12 +166,13 @@ func goneRows(r *compare.Report) []string {
 	var rows []string
 	for _, g := range losses(r) {
 		mark := ""
-		if g.first.Loses() {
+		if g.first().Loses() {
 			mark = "⚠️ "
 		}
-		text := deletionText(g.first, markdownText(string(g.first.Cost)), markdownText)
+		text := deletionText(g.first(), markdownText(string(g.first().Cost)), markdownText)
 		row := fmt.Sprintf("- %s%s: %s%s\n", mark, markdownText(g.title()), text, objectsText(g.block))
-		rows = append(rows, row+waysList("  ", g.first.How))
+		ways := waysToKeep(g, namedObjects)
+		rows = append(rows, row+ways.markdown("  "))
 	}
 	return rows
 }

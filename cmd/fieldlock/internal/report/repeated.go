@@ -24,7 +24,7 @@ import (
 type refusedObject struct {
 	violations  []result.Violation
 	replacement *result.Replacement // nil if nothing is known about replacing it
-	also        []*result.Violation // the first violation of each other object with the same violations
+	also        []*refusedObject    // of the same name in other files or units, with the same violations
 	others      []*refusedObject    // of the kind, that the same line refuses in the same way
 }
 
@@ -46,7 +46,7 @@ func refusedObjects(r *compare.Report) []*refusedObject {
 		key, cause := o.key(), o.cause()
 		switch {
 		case known[key] != nil:
-			known[key].also = append(known[key].also, &o.violations[0])
+			known[key].also = append(known[key].also, o)
 			continue
 		case cause != "" && causes[cause] != nil:
 			causes[cause].others = append(causes[cause].others, o)
@@ -67,16 +67,53 @@ func (o *refusedObject) names(limit int) string {
 	return firstOf(names, limit)
 }
 
-// block returns all objects that are refused for the cause, in all their units.
+// all returns the objects of a block, in all their units.
+func (o *refusedObject) all() []*refusedObject {
+	var all []*refusedObject
+	for _, of := range append([]*refusedObject{o}, o.others...) {
+		all = append(append(all, of), of.also...)
+	}
+	return all
+}
+
+// block returns the subjects of a block.
 func (o *refusedObject) block() *block {
 	b := &block{}
-	for _, of := range append([]*refusedObject{o}, o.others...) {
+	for _, of := range o.all() {
 		b.subjects = append(b.subjects, &of.violations[0].Subject)
-		for _, v := range of.also {
-			b.subjects = append(b.subjects, &v.Subject)
-		}
 	}
 	return b
+}
+
+// edits arranges blocks by the lines that refuse them: a label that a kustomization adds to all objects refuses Deployments, StatefulSets
+// and Jobs, each kind for its own reason and with its own ways out. A block of which some line is not known is alone.
+func edits(blocks []*refusedObject) [][]*refusedObject {
+	var list [][]*refusedObject
+	known := map[string]int{}
+	for _, o := range blocks {
+		lines := o.lines()
+		at, ok := known[lines]
+		if !ok || lines == "" {
+			at, known[lines] = len(list), len(list)
+			list = append(list, nil)
+		}
+		list[at] = append(list[at], o)
+	}
+	return list
+}
+
+// lines are the lines that refuse an object; "" where one is not known.
+func (o *refusedObject) lines() string {
+	var lines []string
+	for i := range o.violations {
+		v := &o.violations[i]
+		if v.Line == 0 || !manifest.IsFile(v.File) {
+			return ""
+		}
+		lines = append(lines, fmt.Sprintf("%q %d", v.File, v.Line))
+	}
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), "\n")
 }
 
 // title names the object of a block by its kind and name, or counts its objects.
@@ -102,12 +139,12 @@ func (o *refusedObject) differ() bool {
 
 // cause is equal for objects that the same lines refuse in the same way; "" where no line is known.
 func (o *refusedObject) cause() string {
+	if o.lines() == "" {
+		return ""
+	}
 	var b strings.Builder
 	for i := range o.violations {
 		v := &o.violations[i]
-		if v.Line == 0 || !manifest.IsFile(v.File) {
-			return ""
-		}
 		fmt.Fprintf(&b, "%q %d\n", v.File, v.Line)
 		o.write(&b, v)
 	}
@@ -144,8 +181,8 @@ func (o *refusedObject) writeReplacement(b *strings.Builder) {
 func (o *refusedObject) alsoIn() []string {
 	var places []string
 	var units []string
-	for _, v := range o.also {
-		switch {
+	for _, also := range o.also {
+		switch v := &also.violations[0]; {
 		case v.Unit == "":
 			places = append(places, placeText(&v.Subject, v.ObjectLine))
 		case v.Unit != o.violations[0].Unit && !slices.Contains(units, v.Unit):

@@ -268,6 +268,153 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+// TestEdits: one line that refuses objects of several kinds is one block, with the ways of each kind, and one alert; a line that one of
+// the objects has besides makes it another block.
+func TestEdits(t *testing.T) {
+	r := &compare.Report{Checked: 4, Updated: 4}
+	add := func(kind, object string, lines ...int) {
+		s := result.Subject{Object: object, Kind: kind, APIVersion: "apps/v1", File: "base/kustomization.yaml", Unit: "kustomization base", ObjectLine: len(r.Violations) + 1}
+		for _, line := range lines {
+			s.Line = line
+			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
+		}
+		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: "downtime", Message: "pods stop", How: []string{"keep it as a " + kind, "kubectl delete " + object}})
+	}
+	add("Deployment", "shop/web", 5)
+	add("StatefulSet", "shop/db", 5)
+	add("Deployment", "shop/api", 5)
+	add("Job", "shop/load", 5, 6)
+	print := func(f Format) string {
+		var b strings.Builder
+		if err := f.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	text := print(textFormat)
+	for _, want := range []string{
+		"\n✗ 2 Deployments, 1 StatefulSet (base/kustomization.yaml:5)\n\n  ✗ 2 Deployments (base/kustomization.yaml:5)\n    shop/web, shop/api\n", "\n    • keep it as a Deployment\n",
+		"\n    • delete it:\n      kubectl delete shop/web\n      kubectl delete shop/api\n", "\n\n  ✗ StatefulSet shop/db (base/kustomization.yaml:5 in kustomization base)\n", "\n    • keep it as a StatefulSet\n",
+		"\n\n✗ Job shop/load (",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	github := print(githubFormat)
+	if strings.Count(github, "line=5,") != 1 || strings.Count(github, "line=6,") != 1 {
+		t.Errorf("a line has several annotations:\n%s", github)
+	}
+	for _, want := range []string{"refuses 1 more object: shop/api", "%0A• keep it as a Deployment%0A• delete it:%0A  kubectl delete shop/web%0A  kubectl delete shop/api%0AStatefulSet shop/db: ", "• keep it as a StatefulSet%0A"} {
+		if !strings.Contains(github, want) {
+			t.Errorf("github lacks %q:\n%s", want, github)
+		}
+	}
+}
+
+// TestWaysOfOverlays: an object of four overlays has the commands of all four, in their steps; where there are too many, or the ways
+// have other steps, those of the first object are printed, and a note says so.
+func TestWaysOfOverlays(t *testing.T) {
+	overlays := func(n int, how func(overlay string) []string) *compare.Report {
+		r := clusters(n)
+		for i := range n {
+			for _, s := range []*result.Subject{&r.Violations[i].Subject, &r.Replacements[i].Subject} {
+				s.File, s.ObjectLine, s.Unit = "base/web.yaml", i+1, fmt.Sprintf("kustomization overlays/o%d", i)
+			}
+			r.Replacements[i].How = how(fmt.Sprintf("overlays/o%d", i))
+		}
+		r.Unknown = nil
+		return r
+	}
+	replace := func(overlay string) []string {
+		return []string{"keep the selector", "replace it:\nscale down\nkubectl delete deployment/web && kubectl apply -k " + overlay + "   # all pods stop"}
+	}
+	uneven := func(overlay string) []string {
+		if overlay == "overlays/o1" {
+			return []string{"keep the selector", "kubectl delete deployment/web"}
+		}
+		return replace(overlay)
+	}
+	for _, row := range []struct {
+		name      string
+		r         *compare.Report
+		text, not string
+	}{
+		{"four", overlays(4, replace), "  • replace it:\n    1. scale down\n    2. replace it (all pods stop):\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n       " +
+			"kubectl delete deployment/web && kubectl apply -k overlays/o1\n", "alike"},
+		{"one command for all", overlays(4, func(string) []string { return replace("overlays/o0") }), "apply -k overlays/o0\n\n", "alike"},
+		{"too many", overlays(6, replace), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
+		{"other steps", overlays(2, uneven), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
+	} {
+		for _, f := range []Format{textFormat, markdownFormat, githubFormat} {
+			var b strings.Builder
+			if err := f.Check(&b, row.r); err != nil {
+				t.Fatal(err)
+			}
+			text := b.String()
+			if f.Name == "text" && (!strings.Contains(text, row.text) || strings.Contains(text, row.not)) {
+				t.Errorf("%s:\n%s", row.name, text)
+			}
+			for i := range 4 {
+				if row.name == "four" && strings.Count(text, fmt.Sprintf("apply -k overlays/o%d", i)) != 1 {
+					t.Errorf("%s: the command of overlay %d is not there once:\n%s", f.Name, i, text)
+				}
+			}
+		}
+	}
+	all := overlays(6, replace)
+	all.ListAll = true
+	var b strings.Builder
+	if err := textFormat.Check(&b, all); err != nil || !strings.Contains(b.String(), "apply -k overlays/o5\n") {
+		t.Errorf("not all commands are printed: %v\n%s", err, b.String())
+	}
+}
+
+// TestNoTickOverAGap: whatever text marks with "?" is in the headline, so that "nothing changed" is never below it.
+func TestNoTickOverAGap(t *testing.T) {
+	parts := []func(*compare.Report){
+		func(r *compare.Report) { r.Unchanged = 2 },
+		func(r *compare.Report) { r.Excluded = []string{"a.yaml"} },
+		func(r *compare.Report) { r.Checked, r.Updated = 1, 1 },
+		func(r *compare.Report) {
+			r.NotCovered = append(r.NotCovered, result.NotCovered{Kind: "file", Unit: "a"})
+		},
+		func(r *compare.Report) {
+			r.NotCovered = append(r.NotCovered, result.NotCovered{Kind: "file", Unit: "b", Changed: true})
+		},
+		func(r *compare.Report) {
+			r.NotCovered = append(r.NotCovered, result.NotCovered{Kind: "file", Unit: "c", Changed: true, Accepted: true})
+		},
+		func(r *compare.Report) { r.Unknown = []result.Remark{{Message: "it depends"}} },
+		func(r *compare.Report) { r.SkippedKinds = []result.KindCount{{Kind: "Foo", Objects: 1, Changed: 1}} },
+		func(r *compare.Report) { r.UncheckedKinds = []result.KindCount{{Kind: "Foo", Objects: 1, Changed: 1}} },
+	}
+	marked := 0
+	for set := range 1 << len(parts) {
+		r := &compare.Report{}
+		for i, add := range parts {
+			if set>>i&1 == 1 {
+				add(r)
+			}
+		}
+		var b strings.Builder
+		if err := textFormat.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		text := "\n" + b.String()
+		if !strings.Contains(text, "\n? ") {
+			continue
+		}
+		marked++
+		if strings.Contains(text, "✓") || strings.Contains(text, "nothing changed") {
+			t.Errorf("a tick stands over a gap:\n%s", text)
+		}
+	}
+	if marked < 100 {
+		t.Errorf("only %d reports have a gap", marked)
+	}
+}
+
 // TestShortest: units have the shortest names that tell them apart.
 func TestShortest(t *testing.T) {
 	for _, row := range []struct{ units, want []string }{

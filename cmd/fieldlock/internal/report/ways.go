@@ -1,0 +1,256 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// The ways out of a block are those of its first object. Where the other objects have the same ways with other names, such as a Deployment
+// in four overlays, each step has the commands of all of them, unless there are too many:
+//
+//	• replace it (all pods stop until the new ones run):
+//	  kubectl delete deployment/web && kubectl apply -k overlays/dev
+//	  kubectl delete deployment/web && kubectl apply -k overlays/prod
+
+// waysOut are the ways out of the objects of a block.
+type waysOut struct {
+	first []string            // the ways of the first object
+	steps map[string][]string // each of their steps, as the objects have it; nil if all have the same
+	left  string              // the first object, if the ways of others differ and are left out
+}
+
+// waysOf merges the ways of the objects of a block, of which at most limit may differ. first names the first object.
+func waysOf(lists [][]string, first string, limit int) waysOut {
+	var distinct [][]string
+	for _, ways := range lists {
+		if !slices.ContainsFunc(distinct, func(d []string) bool { return slices.Equal(d, ways) }) {
+			distinct = append(distinct, ways)
+		}
+	}
+	ways := waysOut{first: lists[0]}
+	if len(distinct) == 1 {
+		return ways
+	}
+	if len(distinct) > limit {
+		ways.left = first
+		return ways
+	}
+	ways.steps = map[string][]string{}
+	for i, way := range ways.first {
+		heading, steps := tool.Steps(way)
+		for _, other := range distinct {
+			if len(other) != len(ways.first) {
+				return waysOut{first: lists[0], left: first}
+			}
+			otherHeading, otherSteps := tool.Steps(other[i])
+			if otherHeading != heading || len(otherSteps) != len(steps) {
+				return waysOut{first: lists[0], left: first}
+			}
+			for j, step := range otherSteps {
+				if known := ways.steps[steps[j]]; !slices.Contains(known, step) {
+					ways.steps[steps[j]] = append(known, step)
+				}
+			}
+		}
+	}
+	return ways
+}
+
+// ways returns the ways out of the objects of a block.
+func (o *refusedObject) ways(limit int) waysOut {
+	var lists [][]string
+	for _, of := range o.all() {
+		if of.replacement != nil {
+			lists = append(lists, of.replacement.How)
+		}
+	}
+	return waysOf(lists, o.violations[0].Object, limit)
+}
+
+// waysToKeep returns the ways to keep the objects of a group.
+func waysToKeep(g group[result.Deletion], limit int) waysOut {
+	lists := make([][]string, len(g.items))
+	for i, d := range g.items {
+		lists[i] = d.How
+	}
+	return waysOf(lists, g.first().Object, limit)
+}
+
+// note says whose ways are printed, if others differ; "" if they do not.
+func (w *waysOut) note() string {
+	if w.left == "" {
+		return ""
+	}
+	return "these ways name " + w.left + "; those of the others are alike"
+}
+
+// told is a step as people read it: what it does, and the commands for it, one for each object that has another one. Either can be missing.
+type told struct {
+	text     string
+	commands []string
+}
+
+// tell returns what a step of the first object is for all objects.
+func (w *waysOut) tell(step string) []told {
+	variants := w.steps[step]
+	if variants == nil {
+		variants = []string{step}
+	}
+	var all []told
+	for _, variant := range variants {
+		text, command := WayOut(variant)
+		if last := len(all) - 1; last < 0 || all[last].text != text {
+			all = append(all, told{text: text})
+		}
+		if command != "" {
+			last := &all[len(all)-1]
+			last.commands = append(last.commands, command)
+		}
+	}
+	return all
+}
+
+// writeWays prints ways out as a list.
+func writeWays(w io.Writer, ways waysOut, p Palette) {
+	lines := LayWays(ways.first, Printable, func(indent, step string) string {
+		var lines []string
+		for _, t := range ways.tell(step) {
+			text := Printable(t.text)
+			if text != "" && t.commands != nil {
+				text += ":"
+			}
+			if text != "" {
+				lines = append(lines, text)
+			}
+			for _, command := range t.commands {
+				lines = append(lines, p.Bold(Printable(command)))
+			}
+		}
+		return strings.Join(lines, "\n  "+indent)
+	})
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if note := ways.note(); note != "" {
+		fmt.Fprintf(w, "  %s\n", p.Dim(Printable(note)))
+	}
+}
+
+// bullets lists ways out, one step a line; the commands of several objects have a line each.
+func (w *waysOut) bullets() []string {
+	lines := LayWays(w.first, verbatim, func(indent, step string) string {
+		var lines []string
+		for _, t := range w.tell(step) {
+			switch {
+			case len(t.commands) == 0:
+				lines = append(lines, t.text)
+			case len(t.commands) == 1 && t.text != "":
+				lines = append(lines, t.text+": "+t.commands[0])
+			case t.text != "":
+				lines = append(lines, t.text+":")
+				fallthrough
+			default:
+				lines = append(lines, t.commands...)
+			}
+		}
+		return strings.Join(lines, "\n"+indent)
+	})
+	if note := w.note(); note != "" {
+		lines = append(lines, note)
+	}
+	return lines
+}
+
+// verbatim leaves a text as it is: the formats of code review tools escape the whole message.
+func verbatim(text string) string { return text }
+
+// markdown lists ways out as a list of Markdown; indent begins each line.
+func (w *waysOut) markdown(indent string) string {
+	lines := LayWays(w.first, markdownText, func(_, step string) string {
+		var parts []string
+		for _, t := range w.tell(step) {
+			text := markdownText(t.text)
+			if text != "" && len(t.commands) > 0 {
+				text += ": "
+			}
+			codes := make([]string, len(t.commands))
+			for i, command := range t.commands {
+				codes[i] = markdownCode(command)
+			}
+			parts = append(parts, text+strings.Join(codes, "<br>"))
+		}
+		return strings.Join(parts, "<br>")
+	})
+	if note := w.note(); note != "" {
+		lines = append(lines, markdownText(note))
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		if item, begins := strings.CutPrefix(line, "• "); begins {
+			line = "- " + item
+		}
+		b.WriteString(indent + line + "\n")
+	}
+	return b.String()
+}
+
+// LayWays lays ways out as a list: alternatives are bullets, and the steps of a way are numbered, below its heading if it has one.
+// escape makes a heading harmless, and show writes one step; indent is the space before it.
+//
+//   - keep the volume with its data:
+//     1. scale the pods that use the claim down to 0
+//     2. kubectl delete persistentvolumeclaim/data
+//   - copy the data to a new claim
+func LayWays(ways []string, escape func(string) string, show func(indent, step string) string) []string {
+	var lines []string
+	for _, way := range ways {
+		heading, steps := tool.Steps(way)
+		begin, rest := "• ", "  "
+		if heading != "" {
+			lines, begin = append(lines, begin+escape(heading)), rest
+		}
+		for i, step := range steps {
+			number := ""
+			if len(steps) > 1 {
+				number = fmt.Sprintf("%d. ", i+1)
+			}
+			indent := rest + strings.Repeat(" ", len(number))
+			lines, begin = append(lines, begin+number+show(indent, step)), rest
+		}
+	}
+	return lines
+}
+
+// WayOut splits one step of a way out into a sentence and a command; either can be missing. Where a command deletes
+// the object, the sentence says what to do, and then in brackets what that means.
+func WayOut(how string) (text, command string) {
+	if !slices.ContainsFunc(commands, func(begin string) bool { return strings.HasPrefix(how, begin) }) {
+		return how, ""
+	}
+	command, text, _ = strings.Cut(how, tool.Comment)
+	if !strings.HasPrefix(command, "kubectl delete ") {
+		return text, command
+	}
+	do := "replace it"
+	switch {
+	case strings.Contains(command, "--cascade=orphan"):
+		do = "replace it and keep its pods running"
+	case !strings.Contains(command, " && "):
+		do = "delete it"
+	}
+	if means, merged := strings.CutPrefix(text, tool.AfterMerge); merged {
+		return tool.AfterMerge + ", " + do + means, command
+	}
+	if text != "" {
+		do += " (" + text + ")"
+	}
+	return do, command
+}
+
+// commands are how the commands of ways out begin.
+var commands = []string{"kubectl ", "argocd ", "flux ", "volume=$("}
