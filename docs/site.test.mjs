@@ -62,6 +62,24 @@ const cases = {
     assert.deepEqual(wrong, []);
     assert.ok(searches.length >= 25);
   },
+  async 'each reader reaches an answer in two clicks from the home page'() {
+    const readers = [
+      ['Argo CD deployer', ['deploy', 'argo-cd'], 'revert the commit'],
+      ['kubebuilder author', ['crds'], '// +immutable'],
+      ['API server author', ['servers'], 'apiserver.NewUpdateStrategy'],
+      ['platform team', ['deploy', 'ci'], 'fieldlock/fieldlock@v1'],
+      ['KUDO author', ['parameters'], 'enablingParameter: MONITORING'],
+    ];
+    for (const [reader, clicks, answer] of readers) {
+      const page = await open('index', { viewport: { width: 390, height: 844 } }); // a phone, without the sidebar
+      for (const click of clicks) {
+        await page.locator(`main a[href$="/${click}.html"], .VPContent a[href$="/${click}.html"]`).first().click();
+        await page.waitForURL(`**/${click}.html`);
+      }
+      await page.locator('.vp-doc').filter({ hasText: answer }).waitFor({ timeout: 30_000 }).catch(() => assert.fail(`${reader}: no ${answer} on ${clicks.at(-1)}`));
+      await page.context().close();
+    }
+  },
   async 'each page has a description, a favicon and a place in the sitemap'() {
     const sitemap = readFileSync(join(dist, 'sitemap.xml'), 'utf8');
     for (const path of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.html') && !/404|playground/.test(name))) {
