@@ -30,7 +30,7 @@ func newCheck(s streams) *cobra.Command {
 		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
 		Short: "Compare two sets of objects, and find the changes that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW. It prints every change that a cluster will refuse, how to make the
-change nevertheless, and what that costs.
+change anyway, and what that costs.
 
 Input:
   OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, check renders
