@@ -232,9 +232,9 @@ func (t *trace) sameIn(other Tree) bool {
 }
 
 // submoduleOf returns the commit of the submodule that a path leads into, "" for other paths: what is there is not known, and may change
-// with the commit.
+// with the commit. An absolute path leads into none.
 func submoduleOf(t Tree, name string) string {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if _, err := t.Stat(dir); err == nil {
 			id, _ := t.ID(dir)
 			return id
