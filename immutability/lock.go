@@ -1,6 +1,7 @@
 package immutability
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -66,7 +67,7 @@ type ExternalLock struct {
 	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map. A name in quotes,
 	// as in `spec["a.b"]`, is one property; without quotes a path that two fields have is an error.
 	Path string
-	// Locks are added to those that the field has. Words such as LockNoUnset can stand together, as in a schema.
+	// Locks are added to those that the field has; none is an error. Words such as LockNoUnset can stand together, as in a schema.
 	Locks []Lock
 }
 
@@ -110,6 +111,9 @@ func (c *config) externalLocks(s *spec.Schema, resolve schema.Resolver) (out *sp
 			out = s
 		}
 		err := schema.CheckLocks(lock.Locks)
+		if len(lock.Locks) == 0 {
+			err = errors.New("the lock at this path names no lock; name at least one, such as immutable")
+		}
 		if err == nil {
 			var changed *spec.Schema
 			if changed, _, err = lock.Add(out, resolve); err == nil {

@@ -18,7 +18,8 @@ import (
 )
 
 // WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
-// as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, or if a lock cannot be on it.
+// as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, if locks are empty, or if a lock cannot be on
+// the field.
 func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*Kinds, error) {
 	if k == nil || kind.undefined() {
 		return nil, errors.New("there is no kind to lock: get one from Find")
@@ -33,6 +34,9 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	steps, isMap, err := walkType(t, path)
 	if err != nil {
 		return nil, err
+	}
+	if len(locks) == 0 {
+		return nil, fmt.Errorf("no lock is named for %s; name at least one, such as immutable", path)
 	}
 	for _, l := range locks {
 		if err := lockschema.CheckLocks([]lockschema.Lock{lockschema.Lock(l)}); err != nil {

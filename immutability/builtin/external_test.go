@@ -104,6 +104,9 @@ func TestWithLock(t *testing.T) {
 	if _, err := kinds.WithLock(kind, "spec.replicas", immutability.LockImmutableKeys); err == nil {
 		t.Error("a number has locked keys")
 	}
+	if _, err := kinds.WithLock(kind, "spec.replicas"); err == nil || !strings.Contains(err.Error(), "no lock is named for spec.replicas") {
+		t.Errorf("no lock: %v", err)
+	}
 	for _, lock := range []immutability.Lock{"Immutable", immutability.LockIncomparable} {
 		if _, err := kinds.WithLock(kind, "spec.replicas", lock); err == nil || !strings.Contains(err.Error(), "there is no lock") {
 			t.Errorf("%s: %v", lock, err)
