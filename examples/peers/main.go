@@ -4,6 +4,7 @@
 //	go run ./peers              # in the folder examples
 //	go run ./peers -svg FILE    # and draws the ratios
 //	go run ./peers -only Go     # measures only the groups with this text in their title
+//	go test -run '^$' -bench . -count 6 ./peers > peers.txt && benchstat -col /subject peers.txt
 //	GOEXPERIMENT=jsonv2 go run ./peers  # decodes with encoding/json/v2, too
 //
 // What decodes objects is measured with the decoder of API servers, which the targets are about, and with faster ones.
@@ -38,9 +39,12 @@ func main() {
 	}
 }
 
+// questions are what is measured.
+var questions = []func() ([]group, error){inMemory, largeLists, refusedUpdates, goTypes, onText, inKeyedLists, inWebhook, besideServer}
+
 func run(rounds int, only, svg string) (missed int, err error) {
 	var groups []group
-	for _, of := range []func() ([]group, error){inMemory, largeLists, refusedUpdates, goTypes, onText, inKeyedLists, inWebhook, besideServer} {
+	for _, of := range questions {
 		some, err := of()
 		if err != nil {
 			return 0, err
