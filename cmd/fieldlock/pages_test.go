@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -409,14 +410,21 @@ func TestPageParameters(t *testing.T) {
 	}
 }
 
-// TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. It uses snippets that are whole
-// files unchanged, and completes the others with the text in goParts. The snippet that needs controller-runtime is tested in
-// examples/validator.
+// TestPageGo vets the Go of the pages and runs it in a fresh module that uses this tree as a release. It uses snippets that are whole
+// files unchanged, and completes the others with the text in goParts. The programs on the page for servers are run by the tests in
+// testdata/servers, one for each package; the one that needs controller-runtime is tested in examples/validator.
 func TestPageGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a test of a CRD")
 	}
-	files := map[string]string{"config/crd/example.com_databases.yaml": databases}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, number, _ := net.SplitHostPort(listener.Addr().String())
+	listener.Close()
+	port := ":" + number
+	files, drivers := map[string]string{"config/crd/example.com_databases.yaml": databases}, 0
 	for i, b := range blocksFor(t, "TestPageGo") {
 		around, isPart := goParts[b.File]
 		if whole := strings.HasPrefix(b.Text, "package "); whole == isPart {
@@ -426,11 +434,28 @@ func TestPageGo(t *testing.T) {
 		if strings.Contains(b.Text, "*testing.T") {
 			name = "page_test.go"
 		}
-		files[fmt.Sprintf("%s-%d/%s", strings.TrimSuffix(filepath.Base(b.File), ".md"), i, name)] = around[0] + b.Text + around[1]
+		dir := fmt.Sprintf("%s-%d/", strings.TrimSuffix(filepath.Base(b.File), ".md"), i)
+		files[dir+name] = around[0] + b.Text + around[1]
+		if of, _, _ := strings.Cut(strings.TrimPrefix(b.Text, "package "), "\n"); b.File == "docs/servers.md" && name == "page.go" {
+			drivers++
+			data, err := os.ReadFile("testdata/servers/" + of + "_test.go.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[dir+"page_test.go"] = string(data)
+			for file := range files { // the port of the page may be taken
+				if strings.HasPrefix(file, dir) {
+					files[file] = strings.ReplaceAll(files[file], ":8443", port)
+				}
+			}
+		}
+	}
+	if drivers != 3 {
+		t.Errorf("%d programs of the page for servers are run, want 3", drivers)
 	}
 	const snippets = 6
-	if len(files) != snippets+1 {
-		t.Errorf("the pages have %d snippets, want %d", len(files)-1, snippets)
+	if len(files) != snippets+drivers+1 {
+		t.Errorf("the pages have %d snippets, want %d", len(files)-drivers-1, snippets)
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
