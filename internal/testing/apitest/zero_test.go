@@ -3,9 +3,15 @@ package apitest
 import (
 	"context"
 	"fmt"
+	"go/ast"
+	"go/build"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -194,6 +200,56 @@ func TestZero(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestZeroComments: the comment of each type of the v1 packages that has methods says what its zero value or nil does, unless the type is
+// only data: what it holds is what it says.
+func TestZeroComments(t *testing.T) {
+	data := []string{"immutability.SchemaError", "immutability.Violation", "immutability/locktest.T", "listtype.Keys"}
+	zero := regexp.MustCompile(`(?i)\b(zero|nil)\b`)
+	methods, _ := surfaceNames(t)
+	for _, name := range v1 {
+		dir := filepath.Join(root, filepath.FromSlash(name))
+		for typ, comment := range commentsOf(t, dir) {
+			full := name + "." + typ
+			if slices.Contains(methods, full) && !slices.Contains(data, full) && !zero.MatchString(comment) {
+				t.Errorf("%s: its comment does not say what the zero value does:\n%s", full, comment)
+			}
+		}
+	}
+}
+
+// v1 are the packages whose names stay.
+var v1 = []string{"immutability", "immutability/typed", "immutability/ownership", "immutability/locktest", "listtype", "normalize"}
+
+// commentsOf returns the comments of the exported types of the package in a directory.
+func commentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	built, err := build.ImportDir(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := token.NewFileSet()
+	var files []*ast.File
+	for _, file := range built.GoFiles {
+		f, err := parser.ParseFile(set, filepath.Join(dir, file), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	p, err := doc.NewFromFiles(set, files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comments := map[string]string{}
+	for _, typ := range p.Types {
+		comments[typ.Name] = typ.Doc
+	}
+	if len(comments) == 0 {
+		t.Errorf("%s has no types", dir)
+	}
+	return comments
 }
 
 // TestZeroHandlers: a handler without a function refuses, and so does one of a zero registry.
