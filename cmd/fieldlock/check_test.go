@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -466,5 +468,24 @@ func TestProgress(t *testing.T) {
 	p.end()
 	if p != nil || out.String() != "" {
 		t.Errorf("something that is no terminal: got %q, want nothing", out.String())
+	}
+}
+
+// full is a device without room, as /dev/full is.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestFullDisk: a report that cannot be written is an error, also one without refusals.
+func TestFullDisk(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"fast.yaml": claim("data", "fast"), "slow.yaml": claim("data", "slow")})
+	for _, format := range []string{"text", "json", "sarif", "junit", "github", "gitlab", "markdown"} {
+		for _, name := range []string{"fast.yaml", "slow.yaml"} {
+			var messages bytes.Buffer
+			status := run([]string{"check", "-o", format, filepath.Join(dir, "fast.yaml"), filepath.Join(dir, name)}, streams{in: strings.NewReader(""), out: full{}, err: &messages})
+			if status != exitUnread || !strings.Contains(messages.String(), "no space left") {
+				t.Errorf("%s, %s: status %d, %s", format, name, status, messages.String())
+			}
+		}
 	}
 }
