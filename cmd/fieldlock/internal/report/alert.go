@@ -205,7 +205,7 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 	}
 	kinds(skipped, "no schema covers the kind; give its CRD with --schema")
-	kinds(unchecked, "its operator may refuse changes that nothing here tells")
+	kinds(unchecked, "its operator may refuse changes for which no rules are known")
 	for i := range r.Notes {
 		remark(alertNote, "note", "note", &r.Notes[i])
 	}

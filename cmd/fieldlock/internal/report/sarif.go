@@ -174,7 +174,7 @@ var helps = map[string]string{
 		"fieldlock check --live asks the cluster; --strict makes unknown verdicts fail.",
 	alertNotCovered: "What the file or unit deploys is not known here, such as the objects of a chart that is not in the repository. " +
 		"fieldlock check --fetch gets charts and bases; --strict makes it fail; an entry with its path and change in " + manifest.AcceptFile + " accepts it.",
-	alertUncheckedKind: "Neither a CRD nor the catalogue tells which updates of the kind are refused. Give the CRD with --schema, or keep it in the repository.",
+	alertUncheckedKind: "Neither a CRD nor the catalogue has all rules of the kind. Give the CRD with --schema, or keep it in the repository.",
 	alertNote:          "The change does not do what it seems to do. Nothing fails for it.",
 	alertUnreadable: "Nothing is known about the objects in the input, so the exit status is 2. Mend the input, or name the files to check " +
 		"so that it is not among them.",
