@@ -50,28 +50,6 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestWithout: what is at the path goes, what holds nothing else goes with it, and the value stays as it is.
-func TestWithout(t *testing.T) {
-	type object = map[string]any
-	value := func() any {
-		return object{"a": object{"b": 1}, "l": []any{object{"x": 1, "y": 2}, object{"x": 1}}, "m": object{"p": object{"q": 1}, "r": object{"q": 1, "s": 2}}}
-	}
-	for path, want := range map[string]any{
-		"a.b":     object{"l": value().(object)["l"], "m": value().(object)["m"]},
-		"a.c":     value(),
-		"l[*]":    value(),
-		"l[*].x":  object{"a": object{"b": 1}, "l": []any{object{"y": 2}, object{}}, "m": value().(object)["m"]},
-		"m{*}.q":  object{"a": object{"b": 1}, "l": value().(object)["l"], "m": object{"r": object{"s": 2}}},
-		"m{*}":    object{"a": object{"b": 1}, "l": value().(object)["l"]},
-		"a.b.c.d": value(),
-	} {
-		in := value()
-		if got := Parse(path).Without(in); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(in, value()) {
-			t.Errorf("%s: %v, want %v", path, got, want)
-		}
-	}
-}
-
 // TestString: what is printed reads back, so names that would not are quoted.
 func TestString(t *testing.T) {
 	for want, p := range map[string]Path{

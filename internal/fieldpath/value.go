@@ -10,7 +10,6 @@ import (
 //
 //	Path{"a", "b"}.Set(value, 3)    {"a": {"b": 3}, "c": 2}
 //	Path{"a", "b"}.Remove(value)    {"a": {}, "c": 2}
-//	Path{"a", "b"}.Without(value)   {"c": 2}
 
 // Get returns the value that steps lead to from value, each step a member name (string) or an index (int), and whether there
 // is one.
@@ -66,39 +65,6 @@ func At(value any, path string) (any, bool) { return Parse(path).In(value) }
 
 // Find returns the value at a path that field.Path has printed about object, and whether there is one.
 func Find(object map[string]any, path string) (any, bool) { return Resolve(path, object).In(object) }
-
-// Without returns value without what the path leads to. It copies what it changes. An object that held nothing else
-// counts as absent. Items of lists stay.
-func (p Path) Without(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := maps.Clone(value)
-		for name, member := range value {
-			switch {
-			case p[0] != EachValue && p[0] != name:
-				continue
-			case len(p) == 1:
-				delete(out, name)
-				continue
-			}
-			out[name] = p[1:].Without(member)
-			if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
-				delete(out, name)
-			}
-		}
-		return out
-	case []any:
-		if p[0] != EachItem || len(p) == 1 {
-			return value
-		}
-		out := make([]any, len(value))
-		for i, item := range value {
-			out[i] = p[1:].Without(item)
-		}
-		return out
-	}
-	return value
-}
 
 // Set returns a copy of value with another value at p. It reports false if the container of that does not exist; an index one
 // past the end of a list appends.

@@ -98,8 +98,9 @@ type FieldData struct {
 	Keys     []string `json:"keys,omitempty"`     // the items of the list correlate by these keys
 	Set      bool     `json:"set,omitempty"`      // the order of the list does not count
 	Password bool     `json:"password,omitempty"` // the values are not shown
-	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ({} and []),
-	// none, or unknown. Where nothing is said, it is unknown, and so is a change between absent and a zero value.
+	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ([] here and below,
+	// {} only here: what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is said, it is unknown, and
+	// so is a change between absent and a zero value.
 	Normalize string `json:"normalize,omitempty"`
 
 	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the whole value, but for objects in a client-side one

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -169,10 +170,15 @@ func (f *Field) canonical(v any, mode string) any {
 	return v
 }
 
-// keeps reports whether a canonical member of an object does not count as absent; mode is the object's.
+// keeps reports whether a canonical member of an object does not count as absent; mode is the object's. Below
+// a field with undefined, an empty object counts as absent only where its own field says so: a Go pointer keeps it.
 func (f *Field) keeps(member any, mode string) bool {
 	if member == nil {
 		return f != nil && f.Nullable
+	}
+	_, isObject := member.(map[string]any)
+	if ownMode := f.mode(""); isObject && mode == "undefined" {
+		return !countsAsAbsent(member, ownMode)
 	}
 	return !countsAsAbsent(member, f.mode(mode))
 }
@@ -249,6 +255,9 @@ func (f *Field) fill(value any, root map[string]any, before any) {
 	}
 }
 
+// alwaysThere reports whether f is an object that a Go struct always has. A lock below it needs it on both sides.
+func (f *Field) alwaysThere() bool { return f != nil && f.Held && f.Normalize != "none" }
+
 // initial sets a member that is absent to what is filled in.
 func (f *Field) initial(in map[string]any, name string, root map[string]any) {
 	switch {
@@ -258,9 +267,44 @@ func (f *Field) initial(in map[string]any, name string, root map[string]any) {
 		if from, ok := fieldpath.At(root, f.DefaultFrom); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
-	case f.Held && f.Normalize != "none":
+	case f.alwaysThere():
 		in[name] = map[string]any{}
 	}
+}
+
+// without returns value without what steps lead to. An object that held nothing else counts as absent, unless it is always there,
+// or its own field says that an empty one differs from none. Items of lists stay.
+func (f *Field) without(steps fieldpath.Path, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := maps.Clone(value)
+		for name, member := range value {
+			switch {
+			case steps[0] != fieldpath.EachValue && steps[0] != name:
+				continue
+			case len(steps) == 1:
+				delete(out, name)
+				continue
+			}
+			p := f.Property(name)
+			out[name] = p.without(steps[1:], member)
+			emptied, isObject := out[name].(map[string]any)
+			if isObject && len(emptied) == 0 && !p.alwaysThere() && p.mode("") != "none" {
+				delete(out, name)
+			}
+		}
+		return out
+	case []any:
+		if steps[0] != fieldpath.EachItem || len(steps) == 1 {
+			return value
+		}
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = f.Items().without(steps[1:], item)
+		}
+		return out
+	}
+	return value
 }
 
 // Mark is a lock at the end of a path: extension keys of its schema.

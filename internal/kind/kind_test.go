@@ -3,6 +3,7 @@ package kind
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -179,6 +180,52 @@ func TestMistakes(t *testing.T) {
 	} {
 		if _, err := FromData(&Field{}, []Row{row}); err == nil {
 			t.Errorf("%s is no error", name)
+		}
+	}
+}
+
+// TestWithout: what an exception leads to goes, and what holds nothing else goes with it, but for an object that is always there,
+// and one that differs from none. The value stays as it is.
+func TestWithout(t *testing.T) {
+	type object = map[string]any
+	value := func() any {
+		return object{"a": object{"b": 1}, "l": []any{object{"x": 1, "y": 2}, object{"x": 1}}, "m": object{"p": object{"q": 1}, "r": object{"q": 1, "s": 2}}}
+	}
+	without := func(name string, with any) object {
+		out := value().(object)
+		delete(out, name)
+		if with != nil {
+			out[name] = with
+		}
+		return out
+	}
+	for _, row := range []struct {
+		name, reason, path string
+		fields             map[string]FieldData
+		held               string
+		want               any
+	}{
+		{"a member", "its object held nothing else", "a.b", nil, "", without("a", nil)},
+		{"held", "the object is always there, and a lock of it needs it on both sides", "a.b", nil, "a.c", without("a", object{})},
+		{"none", "an empty object differs from none", "a.b", map[string]FieldData{"a": {Normalize: "none"}}, "", without("a", object{})},
+		{"below none", "the value's own field says nothing", "m{*}.q", map[string]FieldData{"m": {Normalize: "none"}}, "", without("m", object{"r": object{"s": 2}})},
+		{"an absent member", "nothing goes", "a.c", nil, "", value()},
+		{"items", "the items of a list stay", "l[*]", nil, "", value()},
+		{"a member of items", "the items stay, also emptied", "l[*].x", nil, "", without("l", []any{object{"y": 2}, object{}})},
+		{"a member of values", "a value that held nothing else goes", "m{*}.q", nil, "", without("m", object{"r": object{"s": 2}})},
+		{"values", "the map held nothing else", "m{*}", nil, "", without("m", nil)},
+		{"below a scalar", "there is nothing", "a.b.c.d", nil, "", value()},
+	} {
+		fields, err := NewField(row.fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.held != "" {
+			fields.Hold(fieldpath.Parse(row.held))
+		}
+		in := value()
+		if got := fields.without(fieldpath.Parse(row.path), in); !reflect.DeepEqual(got, row.want) || !reflect.DeepEqual(in, value()) {
+			t.Errorf("%s (%s): %v, want %v", row.name, row.reason, got, row.want)
 		}
 	}
 }

@@ -166,8 +166,8 @@ func (u *update) words(c *lockedRow) []Finding {
 	newObj, oldObj := u.New, u.Old
 	for _, path := range c.Except {
 		except := fieldpath.Parse(path)
-		newObj, _ = except.Without(newObj).(map[string]any)
-		oldObj, _ = except.Without(oldObj).(map[string]any)
+		newObj, _ = u.fields.without(except, newObj).(map[string]any)
+		oldObj, _ = u.fields.without(except, oldObj).(map[string]any)
 	}
 	var all []Finding
 	for _, v := range c.validator.Check(newObj, oldObj).Violations {

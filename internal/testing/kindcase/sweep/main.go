@@ -2,9 +2,10 @@
 //
 //	sweep CASES PROGRAM [CRD ...]
 //
-// CASES is a file of cases; the first case of each object is where the changes begin. PROGRAM is as in command ask. Each field of
-// the object is changed and removed; each field that a CRD has and the object lacks is added. A change is left out when the
-// operator refuses the new object for itself: when it refuses an update that leaves it as it is.
+// CASES is a file of cases; the old object of each case is where the changes begin. PROGRAM is as in command ask. Each field of
+// the object and each of its annotations and labels is changed, emptied and removed; each field that a CRD has and the object lacks
+// is added. A change is left out when the operator refuses the new object for itself: when it refuses an update that leaves it as
+// it is.
 package main
 
 import (
@@ -47,13 +48,13 @@ func sweep(file, program string, crds []string) error {
 	var questions []kindcase.Question
 	seen := map[string]bool{}
 	for _, c := range cases {
-		object := strings.SplitN(strings.TrimPrefix(c.Name, group), "/", 2)[0]
-		if !strings.HasPrefix(c.Name, group) || seen[object] {
+		begin := fmt.Sprint(c.Old)
+		if !strings.HasPrefix(c.Name, group) || seen[begin] {
 			continue
 		}
-		seen[object] = true
+		seen[begin] = true
 		s := schemas[c.Old["apiVersion"].(string)+" "+c.Old["kind"].(string)]
-		questions = append(questions, changesOf(object+" spec", c.Old, []any{"spec"}, c.Old["spec"], propertyOf(s, "spec"))...)
+		questions = append(questions, changesOfObject(strings.TrimPrefix(c.Name, group), c.Old, s)...)
 	}
 	return compare(program, questions)
 }
@@ -155,6 +156,34 @@ func propertyOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv
 	return nil
 }
 
+// changesOfObject returns the changes of all that an operator may compare: what is written in an object, but for what identifies it.
+func changesOfObject(name string, obj map[string]any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
+	var all []kindcase.Question
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		if key == "apiVersion" || key == "kind" || key == "metadata" || key == "status" {
+			continue
+		}
+		all = append(all, changesOfMember(name+" ", obj, []any{key}, obj[key], propertyOf(s, key))...)
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	for _, key := range []string{"annotations", "labels"} {
+		if values, ok := meta[key]; ok {
+			all = append(all, changesOfMember(name+" metadata.", obj, []any{"metadata", key}, values, nil)...)
+		}
+	}
+	return all
+}
+
+// changesOfMember returns the changes of a member of an object: it is removed, emptied, or changed inside.
+func changesOfMember(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
+	name += at[len(at)-1].(string)
+	all := []kindcase.Question{{Name: name + " removed", Old: obj, New: edited(obj, at, nil, true).(map[string]any)}}
+	if inner, isObject := value.(map[string]any); isObject && len(inner) > 0 {
+		all = append(all, kindcase.Question{Name: name + " emptied", Old: obj, New: edited(obj, at, map[string]any{}, false).(map[string]any)})
+	}
+	return append(all, changesOf(name, obj, at, value, s)...)
+}
+
 // changesOf returns the changes at a place in an object and below.
 func changesOf(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
 	var all []kindcase.Question
@@ -164,9 +193,7 @@ func changesOf(name string, obj map[string]any, at []any, value any, s *apiexten
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			path := append(slices.Clone(at), key)
-			put(name+"."+key+" removed", path, nil, true)
-			all = append(all, changesOf(name+"."+key, obj, path, value[key], propertyOf(s, key))...)
+			all = append(all, changesOfMember(name+".", obj, append(slices.Clone(at), key), value[key], propertyOf(s, key))...)
 		}
 		if s == nil {
 			break
@@ -194,8 +221,12 @@ func changesOf(name string, obj map[string]any, at []any, value any, s *apiexten
 			put(name+" reversed", at, turned, false)
 		}
 		if len(value) > 0 {
+			put(name+" doubled", at, append(slices.Clone(value), value[0]), false)
 			put(name+" shortened", at, value[:len(value)-1], false)
 			put(name+" emptied", at, []any{}, false)
+		}
+		if len(value) > 1 {
+			put(name+" without the first", at, value[1:], false)
 		}
 		if items != nil {
 			put(name+" extended", at, append(slices.Clone(value), sample(items, 0, true)), false)

@@ -44,8 +44,8 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	want := []string{
-		"spec.color removed", "spec.color changed 0", "spec.parts removed", "spec.parts reversed", "spec.parts shortened", "spec.parts emptied",
-		"spec.parts extended", "spec.parts[0] changed 0", "spec.parts[0] changed 1", "spec.parts[1] changed 0", "spec.parts[1] changed 1",
+		"spec.color removed", "spec.color changed 0", "spec.parts removed", "spec.parts reversed", "spec.parts doubled", "spec.parts shortened", "spec.parts emptied",
+		"spec.parts without the first", "spec.parts extended", "spec.parts[0] changed 0", "spec.parts[0] changed 1", "spec.parts[1] changed 0", "spec.parts[1] changed 1",
 		"spec.more added", "spec.more added as zero", "spec.size added", "spec.size added as zero",
 	}
 	if !slices.Equal(got, want) {
