@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,10 +22,12 @@ func TestStatusRules(t *testing.T) {
 		{"a guard on the change", "it excludes the status", "self.spec.class == oldSelf.spec.class || !has(self.status)", "{class: a, zone: b}", false},
 		{"only the status", "nothing else tells", "!has(oldSelf.status) || oldSelf.status.on != true", "{class: a, zone: b}", true},
 		{"a literal that names the status", "it reads no status", `"self.status" != "" && self.spec.class == oldSelf.spec.class`, "{class: a, zone: b}", false},
+		{"an optional old object", "value() is the object itself", "!oldSelf.hasValue() || !has(oldSelf.value().status) || oldSelf.value().status.on != true || self.spec.class == oldSelf.value().spec.class", "{class: b, zone: a}", true},
+		{"an optional old object that keeps the field", "the rule holds whatever the status is", "!oldSelf.hasValue() || !has(oldSelf.value().status) || oldSelf.value().status.on != true || self.spec.class == oldSelf.value().spec.class", "{class: a, zone: b}", false},
 		{"the whole object", "the status is a part of it", "has(self.status) && self.status.on == true || self == oldSelf", "{class: a, zone: b}", true},
 	} {
 		crd := strings.ReplaceAll(widgets("None", "class: {type: string}\nzone: {type: string}", ""), "          properties:\n            spec:\n",
-			"          x-kubernetes-validations: [{rule: '"+c.rule+"'}]\n          properties:\n            status: {type: object, properties: {on: {type: boolean}}}\n            spec:\n")
+			"          x-kubernetes-validations: [{rule: '"+c.rule+"', optionalOldSelf: "+strconv.FormatBool(strings.Contains(c.rule, "oldSelf.value()"))+"}]\n          properties:\n            status: {type: object, properties: {on: {type: boolean}}}\n            spec:\n")
 		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", c.newSpec)},
 			map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: a, zone: a}")}, Options{})
 		if len(r.Unknown) > 0 != c.unknown || len(r.Violations) > 0 || len(r.Errors) > 0 {

@@ -2,7 +2,6 @@ package yamldoc
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -179,10 +178,9 @@ func decoded(value any) (any, error) {
 // of a comparison: reading the second side then costs little time and memory. Nobody may change the values. The zero
 // value is ready to use, and safe for concurrent use.
 type Shared struct {
-	mu     sync.Mutex
-	seed   maphash.Seed
-	texts  map[uint64]*sharedText    // by hash; of two texts with one hash only the first is shared
-	blocks map[[sha256.Size]byte]any // what blocks of large texts mean
+	mu    sync.Mutex
+	seed  maphash.Seed
+	texts map[uint64]*sharedText // by hash; of two texts with one hash only the first is shared
 }
 
 // sharedText is a text that is read once.
@@ -224,11 +222,7 @@ func (s *Shared) read(p *piece) (roots []root, err *Error) {
 	text, first := s.text(p.data), false
 	text.once.Do(func() {
 		first = true
-		if r, ok := s.readBlocks(p); ok {
-			roots = []root{r}
-		} else {
-			roots, err = p.read()
-		}
+		roots, err = p.read()
 		if err == nil && len(roots) == 1 {
 			if object, ok := roots[0].value.(map[string]any); ok && object["items"] == nil {
 				text.root = &roots[0]

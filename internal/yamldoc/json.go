@@ -321,6 +321,20 @@ func firstKeyIn(data []byte) (Position, bool) {
 	return Position{}, false
 }
 
+// keyLength returns the length of the plain key that a line begins with; 0 if there is none.
+func keyLength(line []byte) int {
+	for i, c := range line {
+		switch {
+		case c == ':' && (i+1 == len(line) || line[i+1] == ' '):
+			return i
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '/', c == '$', c == '-' && i > 0:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
 // nodeChild returns the node one step below node, and the node where it begins: its key, or itself in a list. Both are
 // nil when there is none.
 func nodeChild(node *yaml.Node, step any, merges int) (key, value *yaml.Node) {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -21,7 +20,7 @@ import (
 )
 
 // applications are Argo CD's Applications.
-func applications(schemas *kustomize.Schemas) *kind {
+func applications() *kind {
 	k := &kind{name: "Application", group: "argoproj.io", object: "Application"}
 	k.from = func(d *definer, o Object) *Unit {
 		a, err := argo.ParseApplication(o.Object)
@@ -100,10 +99,7 @@ func applications(schemas *kustomize.Schemas) *kind {
 		if err != nil {
 			return nil, err
 		}
-		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Lacking: job.Lacking}
-		if !job.Origins {
-			o.Schemas = schemas
-		}
+		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins, Lacking: job.Lacking}
 		var all []rendered.Object
 		for i := range a.Sources {
 			objects, err := a.Render(ctx, files, i, o)

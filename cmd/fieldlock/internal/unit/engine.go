@@ -73,7 +73,6 @@ type engine struct {
 
 	definitions map[string]*fileDefinitions // by the ID of the file
 	revisions   map[string]revision         // by their names
-	values      sync.Map                    // what a rendered.Value is, by its ID
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
@@ -393,9 +392,6 @@ func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rende
 			return nil, nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
-			if d, err = s.withApart(d, o.Apart); err != nil {
-				return nil, nil, err
-			}
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
 			if below(o.File, helm.Fetched) {
 				object.File = u.File
@@ -413,43 +409,6 @@ func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rende
 		objects = lastOfEach(objects, u.Namespace)
 	}
 	return objects, lacks, nil
-}
-
-// withApart returns a document with the values that were rendered apart from it.
-func (e *engine) withApart(d *yamldoc.Document, list []rendered.Apart) (*yamldoc.Document, error) {
-	if len(list) == 0 {
-		return d, nil
-	}
-	whole := *d
-	for _, p := range list {
-		value, err := e.value(p.Value)
-		if err != nil {
-			return nil, err
-		}
-		object, _ := p.Steps.Set(whole.Object, value)
-		whole.Object, _ = object.(map[string]any)
-	}
-	return &whole, nil
-}
-
-// value decodes a value that many objects have in common, once.
-func (e *engine) value(v *rendered.Value) (any, error) {
-	if known, ok := e.values.Load(v.ID); ok {
-		return known, nil
-	}
-	value, err := yamldoc.ReadJSON(v.JSON)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range v.Apart {
-		part, err := e.value(p.Value)
-		if err != nil {
-			return nil, err
-		}
-		value, _ = p.Steps.Set(value, part)
-	}
-	known, _ := e.values.LoadOrStore(v.ID, value)
-	return known, nil
 }
 
 // renderAll renders units on all processors, so that render has their results.

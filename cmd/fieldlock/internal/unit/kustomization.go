@@ -17,7 +17,7 @@ type kustomizationSpec struct {
 }
 
 // kustomizations are the kustomization files that no other includes.
-func kustomizations(schemas *kustomize.Schemas) *kind {
+func kustomizations() *kind {
 	k := &kind{name: "kustomization"}
 	parsed := &kustomize.Parsed{}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
@@ -48,10 +48,7 @@ func kustomizations(schemas *kustomize.Schemas) *kind {
 		return kustomize.Files(t, u.dir, o)
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
-		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Lacking: job.Lacking}
-		if !job.Origins {
-			o.Schemas = schemas
-		}
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins, JSON: !job.Origins, Lacking: job.Lacking}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k

@@ -23,7 +23,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -167,8 +166,7 @@ type kind struct {
 // kinds returns all kinds of units by their names.
 func kinds() map[string]*kind {
 	all := map[string]*kind{}
-	schemas := kustomize.NewSchemas()
-	for _, k := range []*kind{kustomizations(schemas), charts(), fluxKustomizations(), helmReleases(), applications(schemas), applicationSets()} {
+	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
 		all[k.name] = k
 	}
 	return all

@@ -30,8 +30,8 @@ type Options struct {
 	Anywhere bool
 	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
 	Revision string
-	// Schemas are passed to kustomize: see kustomize.Options.
-	Schemas *kustomize.Schemas
+	// NoOrigins makes kustomizations print JSON without origins: see [kustomize.Options].
+	NoOrigins bool
 	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
 	Lacking *rendered.Lacking
 }
@@ -126,7 +126,7 @@ func (a *Application) Builds(tree fs.FS) (dir string) {
 
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Schemas: o.Schemas, Lacking: o.Lacking}
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, NoOrigins: o.NoOrigins, JSON: o.NoOrigins, Lacking: o.Lacking}
 	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
 		build.KubeVersion = spec.KubeVersion
 	}

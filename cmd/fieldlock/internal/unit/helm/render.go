@@ -189,15 +189,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 			delete(files, name)
 		}
 	}
-	o := newOutlines()
-	outlined := make(map[string]string, len(files))
-	for name, text := range files {
-		outlined[name] = o.outline(text)
-	}
-	hooks, manifests, err := releaseutil.SortManifests(outlined, nil, releaseutil.InstallOrder)
-	if err != nil { // an outline is wrong in a quoted text of several lines
-		hooks, manifests, err = releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
-	}
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +200,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 	for _, m := range manifests {
 		head := m.Head
 		if head.Kind != "" || head.Version != "" || head.Metadata != nil || !empty(m.Content) {
-			objects = append(objects, rendered.Object{YAML: text(o.whole(m.Content)), File: origins[m.Name]})
+			objects = append(objects, rendered.Object{YAML: text(m.Content), File: origins[m.Name]})
 		}
 	}
 	for _, h := range hooks {
@@ -216,7 +208,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 		if slices.Contains(h.Events, release.HookTest) {
 			role = rendered.Test
 		}
-		objects = append(objects, rendered.Object{YAML: text(o.whole(h.Manifest)), File: origins[h.Path], Role: role})
+		objects = append(objects, rendered.Object{YAML: text(h.Manifest), File: origins[h.Path], Role: role})
 	}
 	return objects, nil
 }
@@ -238,13 +230,12 @@ func (l *loading) namedOrigins(c *chart.Chart, origins map[string]string) {
 func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
 	var objects []rendered.Object
 	for _, crd := range c.CRDObjects() {
-		o := newOutlines()
-		documents := releaseutil.SplitManifests(o.outline(string(crd.File.Data)))
+		documents := releaseutil.SplitManifests(string(crd.File.Data))
 		inOrder := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) } // manifest-2 before manifest-10
 		for _, key := range slices.SortedFunc(maps.Keys(documents), inOrder) {
 			if !empty(documents[key]) {
 				objects = append(objects, rendered.Object{
-					YAML: text(o.whole(documents[key])), File: l.origins[crd.File], Role: rendered.CRD,
+					YAML: text(documents[key]), File: l.origins[crd.File], Role: rendered.CRD,
 				})
 			}
 		}

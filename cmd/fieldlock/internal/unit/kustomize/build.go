@@ -23,11 +23,6 @@
 // with and without. Kustomize does not tell which objects a patch or another transformer changed, so the cause of an object is
 // the last kustomization that changes any, and none where the object is just as it is written in its file.
 //
-// # Large CRDs
-//
-// With [Schemas], [Build] gives kustomize the CRDs without their schemas, which it would copy and write out many times, and returns the
-// schemas apart from the objects, those of all builds once. Where a kustomization looks into a schema, it builds from the files as they are.
-//
 // # Charts
 //
 // The charts of helmCharts that the tree has are rendered by Helm's engine; others are not covered. A release without a name,
@@ -89,10 +84,7 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := w.replaceRemotes(); err != nil {
 		return nil, err
 	}
-	if o.Schemas != nil {
-		return w.buildJSON(k, o)
-	}
-	if err := w.renderCharts(o, nil); err != nil {
+	if err := w.renderCharts(o); err != nil {
 		return nil, err
 	}
 	if content, ok := w.disk.generated[k.file]; ok {
@@ -105,7 +97,7 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	written := map[string][]any{}
 	objects := make([]rendered.Object, 0, built.Size())
 	for i, r := range built.Resources() {
-		content, err := r.AsYAML()
+		content, err := o.print(r)
 		if err != nil {
 			return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
 		}
@@ -119,32 +111,12 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	return objects, nil
 }
 
-// buildJSON builds the kustomization without the schemas of CRDs if that is possible, otherwise with them.
-func (w *walk) buildJSON(k *kustomization, o Options) ([]rendered.Object, error) {
-	c := &cutting{Schemas: o.Schemas, reached: w.reached()}
-	if err := w.renderCharts(o, c); err != nil {
-		return nil, err
+// print returns the text of an object.
+func (o Options) print(r *resource.Resource) ([]byte, error) {
+	if o.JSON {
+		return printJSON(r)
 	}
-	if w.cut(c); len(c.blocks) > 0 {
-		if built, err := w.disk.build(k.dir, o); err == nil {
-			if objects, ok, err := c.objects(built); ok && err == nil {
-				return objects, nil
-			}
-		}
-		w.restore(c)
-		if err := w.renderCharts(o, c); err != nil {
-			return nil, err
-		}
-	}
-	built, err := w.disk.build(k.dir, o)
-	if err != nil {
-		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
-	}
-	objects, _, err := c.objects(built)
-	if err != nil {
-		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
-	}
-	return objects, nil
+	return r.AsYAML()
 }
 
 // check follows all references and returns the kustomization of dir.

@@ -63,7 +63,7 @@ func runCase(t *testing.T, archive *txtar.Archive) {
 	if err != nil && (buildErr == nil || buildErr.Error() != err.Error()) {
 		t.Errorf("Files: %v; Build: %v", err, buildErr)
 	}
-	sameApart(t, tree, options)
+	sameInJSON(t, tree, options)
 	if got := describe(buildErr); got != want["want/error"] || strings.Contains(got, "{0x") {
 		t.Errorf("error %swant  %s", got, want["want/error"])
 	}

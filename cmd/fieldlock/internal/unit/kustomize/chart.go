@@ -155,8 +155,8 @@ func (w *walk) checkNamespaces() error {
 	return w.charts[0].from.notCovered("%s is included with two namespaces, which decide about charts", w.twice)
 }
 
-// renderCharts renders all charts and puts their objects in their place, without the schemas that cut, unless nil, takes out.
-func (w *walk) renderCharts(o Options, cut *cutting) error {
+// renderCharts renders all charts and puts their objects in their place.
+func (w *walk) renderCharts(o Options) error {
 	added := map[*kustomization][]string{}
 	for _, k := range w.chartless {
 		added[k] = nil
@@ -171,13 +171,7 @@ func (w *walk) renderCharts(o Options, cut *cutting) error {
 		}
 		for j, object := range objects {
 			name := path.Join(c.k.dir, fmt.Sprintf(".chart-%d-%d.yaml", i, j))
-			text := object.YAML
-			if cut != nil {
-				if outline, ok := cut.outline(text); ok {
-					text = outline
-				}
-			}
-			content, err := w.mark(text)
+			content, err := w.mark(object.YAML)
 			if err != nil {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}

@@ -52,9 +52,8 @@ type Options struct {
 	Parsed *Parsed
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
-	// Schemas, unless nil, makes [Build] print JSON, with the schemas of CRDs apart from their objects, and without origins. It
-	// is the fastest way to what an object means.
-	Schemas *Schemas
+	// JSON makes [Build] print JSON, which costs less to print and to read.
+	JSON bool
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those

@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Object is one object that a tool would apply.
 type Object struct {
-	// YAML is the object as one YAML document, without the values in Apart, in whose place anything can be.
-	YAML  []byte
-	Apart []Apart
+	// YAML is the object as one YAML document, which may be JSON.
+	YAML []byte
 	// File is the path, below the root of the tree and with slashes, of the file that the object was written in, or of the
 	// template that printed it; "" where the tool does not tell.
 	File string
@@ -29,21 +26,6 @@ type Object struct {
 	Unknown []string
 	// Role is how the tool treats the object; "" for an ordinary object, which each deployment updates.
 	Role Role
-}
-
-// Apart is a value at a place of an object, or of another value.
-type Apart struct {
-	Steps fieldpath.Path
-	Value *Value
-}
-
-// Value is a value that many objects have in common, such as the schema of a CRD. Nobody may change it.
-type Value struct {
-	// ID identifies the value: others with it are equal.
-	ID string
-	// JSON is the value without those in Apart.
-	JSON  []byte
-	Apart []Apart
 }
 
 // Role is how a tool treats an object that it does not update like any other.

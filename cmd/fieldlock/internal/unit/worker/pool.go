@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"runtime"
@@ -141,7 +140,6 @@ type process struct {
 	in     io.WriteCloser
 	encode *gob.Encoder
 	decode *gob.Decoder
-	values map[string]*rendered.Value // that it has sent
 	stderr bounded
 }
 
@@ -190,7 +188,6 @@ func (w *process) do(job *Job, limit time.Duration) (*answer, error) {
 	close(done)
 	watch.Wait()
 	if err == nil && !late {
-		w.attach(a)
 		return a, nil
 	}
 	w.in.Close()
@@ -200,20 +197,6 @@ func (w *process) do(job *Job, limit time.Duration) (*answer, error) {
 		return nil, errTime
 	}
 	return nil, &diedError{waitErr, w.stderr.String()}
-}
-
-// attach completes the objects of an answer with the values that the worker has sent once.
-func (w *process) attach(a *answer) {
-	if w.values == nil {
-		w.values = map[string]*rendered.Value{}
-	}
-	maps.Copy(w.values, a.Values)
-	for _, v := range a.Values {
-		attach(v.Apart, w.values)
-	}
-	for i := range a.Objects {
-		attach(a.Objects[i].Apart, w.values)
-	}
 }
 
 // end ends a worker that has no job.

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -45,7 +44,6 @@ type Job struct {
 // answer is what came of a job.
 type answer struct {
 	Objects    []rendered.Object
-	Values     map[string]*rendered.Value // of Objects, by ID, without those of earlier answers
 	NotCovered *rendered.NotCovered
 	Lacks      *rendered.NotCovered // what Objects were rendered without, nil for nothing
 	Err        string               // "" for none
@@ -72,7 +70,6 @@ func Main(renderers map[string]Renderer) int {
 	fmt.Sscan(os.Getenv(limitVariable), &limit)
 	confine(limit)
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
-	sent := map[string]bool{}
 	idle := time.AfterFunc(idleTime, debug.FreeOSMemory)
 	for {
 		var job Job
@@ -86,37 +83,10 @@ func Main(renderers map[string]Renderer) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		a := render(renderers, &job)
-		for i := range a.Objects {
-			a.Objects[i].Apart = a.detach(a.Objects[i].Apart, sent)
-		}
-		if err := out.Encode(a); err != nil {
+		if err := out.Encode(render(renderers, &job)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-	}
-}
-
-// detach moves values into the answer, if they were not sent before, and returns the list with their IDs.
-func (a *answer) detach(list []rendered.Apart, sent map[string]bool) []rendered.Apart {
-	detached := slices.Clone(list)
-	for i, p := range detached {
-		detached[i].Value = &rendered.Value{ID: p.Value.ID}
-		if sent[p.Value.ID] {
-			continue
-		}
-		if sent[p.Value.ID] = true; a.Values == nil {
-			a.Values = map[string]*rendered.Value{}
-		}
-		a.Values[p.Value.ID] = &rendered.Value{ID: p.Value.ID, JSON: p.Value.JSON, Apart: a.detach(p.Value.Apart, sent)}
-	}
-	return detached
-}
-
-// attach puts values in the place of their IDs.
-func attach(list []rendered.Apart, values map[string]*rendered.Value) {
-	for i := range list {
-		list[i].Value = values[list[i].Value.ID]
 	}
 }
 

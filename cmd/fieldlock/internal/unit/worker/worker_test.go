@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 func TestMain(m *testing.M) {
@@ -32,10 +31,6 @@ func try(_ context.Context, files fstest.MapFS, job *Job) ([]rendered.Object, er
 	switch job.Dir {
 	case "echo":
 		return []rendered.Object{{YAML: files["a"].Data, File: string(job.Spec)}}, nil
-	case "apart":
-		part := &rendered.Value{ID: "part", JSON: []byte("2")}
-		whole := &rendered.Value{ID: string(job.Spec), JSON: []byte("{}"), Apart: []rendered.Apart{{Steps: fieldpath.Path{"a"}, Value: part}}}
-		return []rendered.Object{{Apart: []rendered.Apart{{Steps: fieldpath.Path{"b"}, Value: whole}}}, {Apart: []rendered.Apart{{Steps: fieldpath.Path{"c"}, Value: whole}}}}, nil
 	case "hang":
 		for n := 0; ; n++ {
 			spins = n
@@ -106,26 +101,6 @@ func TestRender(t *testing.T) {
 	var missing *rendered.NotCovered
 	if _, _, err := p.Render(&Job{Kind: "try", Dir: "missing"}); !errors.As(err, &missing) {
 		t.Errorf("what is missing: %v", err)
-	}
-}
-
-// TestApart: what objects have in common arrives with all of them, also in answers after the one that it was sent with.
-func TestApart(t *testing.T) {
-	p := NewPool(Limits{})
-	defer p.Close()
-	for _, id := range []string{"x", "y", "x"} {
-		for range 5 { // by all workers
-			objects, _, err := p.Render(&Job{Kind: "try", Dir: "apart", Spec: []byte(id)})
-			if err != nil || len(objects) != 2 {
-				t.Fatal(objects, err)
-			}
-			for _, o := range objects {
-				whole := o.Apart[0].Value
-				if whole == nil || whole.ID != id || string(whole.JSON) != "{}" || whole.Apart[0].Value == nil || string(whole.Apart[0].Value.JSON) != "2" {
-					t.Errorf("%s: %+v", id, whole)
-				}
-			}
-		}
 	}
 }
 
