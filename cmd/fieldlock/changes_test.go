@@ -94,7 +94,7 @@ func shared(t *testing.T, report []byte) any {
 				x[i] = without(x[i])
 			}
 		case string:
-			return strings.NewReplacer("--applier says", "WithApplier says", "with --schema", "with WithSchemas", "such as --schema", "such as that of").Replace(x)
+			return strings.NewReplacer("--live asks the cluster", "only the cluster can tell", "--applier says", "WithApplier says", "with --schema", "with WithSchemas", "such as --schema", "such as that of").Replace(x)
 		}
 		return value
 	}

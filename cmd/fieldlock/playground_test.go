@@ -85,7 +85,7 @@ func samePlayground(t *testing.T, in playground.Input) playground.Answer {
 
 // withControls is what the command prints in the words of the playground, of those that the cases need.
 func withControls(text string) string {
-	return strings.NewReplacer("--applier says who applies", "choose above who applies it", " with --schema", " in the editor below").Replace(text)
+	return strings.NewReplacer("--live asks", "fieldlock check --live asks", "--applier says who applies", "choose above who applies it", " with --schema", " in the editor below").Replace(text)
 }
 
 // playgroundFiles writes the editors into files of the current folder, and returns the arguments that name them.

@@ -11,12 +11,13 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// An update is predicted in three steps: the server stores the old manifest, merges the new one into it, and stores the result. How the
-// fields of a kind merge is data, so that a minor's fields do not depend on the Go types that are linked; a field that is not in the data is
-// merged if it is an object, and replaced otherwise.
+// An update is predicted in three steps: the server stores the old manifest, merges the new one into it, and stores the
+// result. How the fields of a kind merge is data, so that a minor's fields do not depend on the Go types that are
+// linked; a field that is not in the data is merged if it is an object, and replaced otherwise.
 
-// merging is how the objects of a kind merge: as appliers merge them, and with caution where it is not known who applies. Then a default
-// stays that only the server has set, null removes it, and what a server-side apply replaces as a whole is replaced.
+// merging is how the objects of a kind merge: as appliers merge them, and with caution where it is not known who
+// applies. Then a default stays that only the server has set, null removes it, and what a server-side apply replaces as
+// a whole is replaced.
 type merging struct {
 	gvk             apischema.GroupVersionKind
 	known, cautious *apply.Kind
@@ -28,8 +29,8 @@ func newMerging(gvk apischema.GroupVersionKind, fields *kind.Field) merging {
 	return merging{gvk, &apply.Kind{Types: types, Strategic: model}, &apply.Kind{Strategic: fields.Merged(true)}}
 }
 
-// update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest as it
-// is; what the server has given the object at its creation, the manifest has to name.
+// update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest
+// as it is; what the server has given the object at its creation, the manifest has to name.
 func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
 	if by == ApplierFlux {
 		by, newObj, oldObj = ApplierServerSide, k.normalize(newObj), k.normalize(oldObj)
@@ -70,19 +71,22 @@ func (v *Verdict) addUnmerged(u *update) {
 	if u.by != "" {
 		who = "a " + string(u.by) + " apply"
 	}
-	v.Unknown = append(v.Unknown, Remark{Message: "refused if " + who + " cannot merge the manifest: an item of a list lacks its key, " +
+	v.Unknown = append(v.Unknown, Remark{Message: "refused if " + who +
+		" cannot merge the manifest: an item of a list lacks its key, " +
 		"two items have the same one, or a value is of another type"})
 }
 
-// apply returns what the server makes of a stored object by an apply, before it stores the result. With an error, the result is what is
-// left to compare: lists are replaced as a whole.
+// apply returns what the server makes of a stored object by an apply, before it stores the result. With an error, the
+// result is what is left to compare: lists are replaced as a whole.
 func (m *merging) apply(by Applier, stored, oldObj, newObj map[string]any) (map[string]any, error) {
-	in := func(obj map[string]any) map[string]any { // all in one version: what another one names otherwise is not merged by item
+	// all in one version: what another one names otherwise is not merged by item
+	in := func(obj map[string]any) map[string]any {
 		obj = maps.Clone(obj)
 		obj["apiVersion"], obj["kind"] = m.gvk.GroupVersion().String(), m.gvk.Kind
 		return obj
 	}
-	request, merged := apply.Request{By: apply.ClientSide, Stored: in(stored), Last: in(oldObj), Manifest: in(newObj)}, m.known
+	request, merged := apply.Request{By: apply.ClientSide, Stored: in(stored), Last: in(oldObj), Manifest: in(newObj)},
+		m.known
 	switch by {
 	case ApplierServerSide:
 		request.By = apply.ServerSide

@@ -25,8 +25,8 @@ import (
 
 // canonicalizer rewrites values as the API server stores them: it knows the Go type of each field. Two values that
 // the server's comparison (equality.Semantic) holds equal get one form:
-//   - null, and the zero value, an empty list or an empty map of a field that is not a pointer, are absent, but null in a map
-//     of texts or amounts is the empty one;
+//   - null, and the zero value, an empty list or an empty map of a field that is not a pointer, are absent, but null in a
+//     map of texts or amounts is the empty one;
 //   - quantities, durations, times and base64 are written in one way.
 //
 // Malformed values stay as they are. So do fields that the type does not have, unless prune is set.
@@ -85,7 +85,8 @@ func (c *structTypes) fields(t reflect.Type) structFields {
 		}
 		if name != "" && name != "-" {
 			fields.types[name] = f.Type
-			if omits := strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Struct; !omits && !strings.Contains(options, "omitzero") {
+			if omits := strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Struct; !omits &&
+				!strings.Contains(options, "omitzero") {
 				fields.always = append(fields.always, name)
 			}
 		}
@@ -182,7 +183,8 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	return out
 }
 
-// written returns a canonical value of type t with null for what the server writes in it though it is empty. It does not change v.
+// written returns a canonical value of type t with null for what the server writes in it though it is empty. It does
+// not change v.
 func (c *structTypes) written(v any, t reflect.Type) any {
 	return c.rewritten(v, t, func(object map[string]any, fields structFields) {
 		for _, name := range fields.always {
@@ -193,8 +195,8 @@ func (c *structTypes) written(v any, t reflect.Type) any {
 	})
 }
 
-// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to off. It does not
-// change v.
+// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to
+// off. It does not change v.
 func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) any {
 	return c.rewritten(v, t, func(object map[string]any, fields structFields) {
 		for name, feature := range fields.gated {
@@ -206,7 +208,8 @@ func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) a
 	})
 }
 
-// rewritten returns a copy of v, of type t, in which change has been called for each object that is a struct, from the outermost to the innermost.
+// rewritten returns a copy of v, of type t, in which change has been called for each object that is a struct, from the
+// outermost to the innermost.
 func (c *structTypes) rewritten(v any, t reflect.Type, change func(object map[string]any, fields structFields)) any {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -418,49 +421,56 @@ func (u unknownField) key() string {
 	return b.String() + string(value)
 }
 
-// laterFields lists the fields that the linked Go types, those of 1.35, lack, and those that later minors lack, by type.
-// Status is left out: no manifest sets it.
+// laterFields lists the fields that the linked Go types, those of 1.35, lack, and those that later minors lack, by
+// type. Status is left out: no manifest sets it.
 func laterFields() map[string][]string {
-	owner, owners, derived := []string{"user since 1.37"}, []string{"defaultUser since 1.37"}, []string{"derivedAttributes since 1.37"}
+	owner, owners, derived := []string{"user since 1.37"}, []string{"defaultUser since 1.37"},
+		[]string{"derivedAttributes since 1.37"}
 	device := []string{"nodeAllocatableResourceMappings since 1.36 until 1.36", "nodeAllocatableResources since 1.37"}
 	return map[string][]string{
 		"batch.JobSpec":                          {"scheduling since 1.37"},
 		"certificates.PodCertificateRequestSpec": {"stubPKCS10Request since 1.36"},
-		"core.PodSpec":                           {"workloadRef until 1.35", "schedulingGroup since 1.36", "evictionResponders since 1.37"},
-		"core.NodeSpec":                          {"podPreemptionPolicy since 1.37"},
-		"core.VolumeMount":                       {"bindMountOptions since 1.37"},
-		"core.EmptyDirVolumeSource":              {"mode since 1.37"},
-		"core.GRPCAction":                        {"mode since 1.37"},
-		"core.HTTPGetAction":                     {"protocol since 1.37"},
-		"core.KeyToPath":                         owner,
-		"core.DownwardAPIVolumeFile":             owner,
-		"core.ClusterTrustBundleProjection":      owner,
-		"core.PodCertificateProjection":          owner,
-		"core.ServiceAccountTokenProjection":     owner,
-		"core.ConfigMapVolumeSource":             owners,
-		"core.SecretVolumeSource":                owners,
-		"core.DownwardAPIVolumeSource":           owners,
-		"core.ProjectedVolumeSource":             owners,
-		"resource.Device":                        device,
-		"resource.BasicDevice":                   device,
-		"resource.DeviceAttribute":               {"bools since 1.36", "ints since 1.36", "strings since 1.36", "versions since 1.36"},
-		"resource.DeviceCounterConsumption":      {"compatibilityGroups since 1.37"},
-		"resource.DeviceRequest":                 derived,
-		"resource.DeviceSubRequest":              derived,
-		"resource.ExactDeviceRequest":            derived,
-		"resource.ResourceSliceSpec":             {"partitionTypeAttribute since 1.37", "skipNodeOperations since 1.37"},
-		"storage.CSIDriverSpec":                  {"preventPodSchedulingIfMissing since 1.36"},
+		"core.PodSpec": {"workloadRef until 1.35", "schedulingGroup since 1.36",
+			"evictionResponders since 1.37"},
+		"core.NodeSpec":                      {"podPreemptionPolicy since 1.37"},
+		"core.VolumeMount":                   {"bindMountOptions since 1.37"},
+		"core.EmptyDirVolumeSource":          {"mode since 1.37"},
+		"core.GRPCAction":                    {"mode since 1.37"},
+		"core.HTTPGetAction":                 {"protocol since 1.37"},
+		"core.KeyToPath":                     owner,
+		"core.DownwardAPIVolumeFile":         owner,
+		"core.ClusterTrustBundleProjection":  owner,
+		"core.PodCertificateProjection":      owner,
+		"core.ServiceAccountTokenProjection": owner,
+		"core.ConfigMapVolumeSource":         owners,
+		"core.SecretVolumeSource":            owners,
+		"core.DownwardAPIVolumeSource":       owners,
+		"core.ProjectedVolumeSource":         owners,
+		"resource.Device":                    device,
+		"resource.BasicDevice":               device,
+		"resource.DeviceAttribute": {"bools since 1.36", "ints since 1.36", "strings since 1.36",
+			"versions since 1.36"},
+		"resource.DeviceCounterConsumption": {"compatibilityGroups since 1.37"},
+		"resource.DeviceRequest":            derived,
+		"resource.DeviceSubRequest":         derived,
+		"resource.ExactDeviceRequest":       derived,
+		"resource.ResourceSliceSpec": {"partitionTypeAttribute since 1.37",
+			"skipNodeOperations since 1.37"},
+		"storage.CSIDriverSpec": {"preventPodSchedulingIfMissing since 1.36"},
 	}
 }
 
-// gatedFields lists the fields of pods, Jobs and claims of devices that a server drops by default, each with the feature that keeps
-// it, by type.
+// gatedFields lists the fields of pods, Jobs and claims of devices that a server drops by default, each with the
+// feature that keeps it, by type.
 func gatedFields() map[string][]string {
-	user, users := []string{"AtomicWriteVolumeUserFields:user since 1.37"}, []string{"AtomicWriteVolumeUserFields:defaultUser since 1.37"}
-	request := []string{"DRADeviceTaints:tolerations until 1.35", "DRAConsumableCapacity:capacity until 1.35", "DRADerivedAttributes:derivedAttributes since 1.37"}
+	user, users := []string{"AtomicWriteVolumeUserFields:user since 1.37"},
+		[]string{"AtomicWriteVolumeUserFields:defaultUser since 1.37"}
+	request := []string{"DRADeviceTaints:tolerations until 1.35", "DRAConsumableCapacity:capacity until 1.35",
+		"DRADerivedAttributes:derivedAttributes since 1.37"}
 	return map[string][]string{
-		"batch.JobSpec":                      {"WorkloadWithJob:scheduling since 1.37"},
-		"core.PodSpec":                       {"GenericWorkload:workloadRef until 1.35", "GenericWorkload:schedulingGroup since 1.36", "EvictionRequestAPI:evictionResponders since 1.37"},
+		"batch.JobSpec": {"WorkloadWithJob:scheduling since 1.37"},
+		"core.PodSpec": {"GenericWorkload:workloadRef until 1.35",
+			"GenericWorkload:schedulingGroup since 1.36", "EvictionRequestAPI:evictionResponders since 1.37"},
 		"core.EmptyDirVolumeSource":          {"EmptyDirVolumeMode:mode since 1.37"},
 		"core.VolumeMount":                   {"VolumeBindMountOptions:bindMountOptions since 1.37"},
 		"core.HTTPGetAction":                 {"H2CContainerProbe:protocol since 1.37"},

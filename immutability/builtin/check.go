@@ -18,8 +18,8 @@ import (
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 //
-// Where server-side and client-side apply differ, Check is cautious: a default that only the server has set stays, and null
-// in the manifest removes it. CheckBy says what one of them does.
+// Where server-side and client-side apply differ, Check is cautious: a default that only the server has set stays, and
+// null in the manifest removes it. CheckBy says what one of them does.
 func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	return k.check("", newObj, oldObj, false)
 }
@@ -40,7 +40,8 @@ type Applier string
 // The appliers. Helm's three-way merge treats built-in kinds as kubectl's does.
 const (
 	ApplierServerSide Applier = "server-side"
-	// ApplierFlux is a server-side apply of normalized manifests: without null and empty values, and with stringData as data.
+	// ApplierFlux is a server-side apply of normalized manifests: without null and empty values, and with stringData as
+	// data.
 	ApplierFlux       Applier = "flux"
 	ApplierClientSide Applier = "client-side"
 	// ApplierReplace is a PUT of the manifest.
@@ -65,8 +66,8 @@ func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdi
 	return v
 }
 
-// leaveToFeatures makes unknown what is refused only for fields of features that are off by default. A cluster that has stored such a
-// field has the feature on.
+// leaveToFeatures makes unknown what is refused only for fields of features that are off by default. A cluster that has
+// stored such a field has the feature on.
 func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string]any, live bool) {
 	off := map[string]bool{}
 	bare := func(obj map[string]any) map[string]any {
@@ -83,17 +84,20 @@ func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string
 	}
 	without := k.checkKnown(by, bareNew, bareOld, live)
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
-		refused := slices.ContainsFunc(without.Violations, func(other Violation) bool { return other.Path == found.Path && other.Message == found.Message })
+		refused := slices.ContainsFunc(without.Violations,
+			func(other Violation) bool { return other.Path == found.Path && other.Message == found.Message })
 		if !refused {
-			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row, Message: "refused if a feature is on that is off by default (" +
-				strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its fields: " + found.Message})
+			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row,
+				Message: "refused if a feature is on that is off by default (" +
+					strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its fields: " +
+					found.Message})
 		}
 		return !refused
 	})
 }
 
-// addUnknown adds the changed fields of a manifest that the kind does not have. The server stores none of them; whether it
-// refuses them depends on what the client asks it to validate.
+// addUnknown adds the changed fields of a manifest that the kind does not have. The server stores none of them; whether
+// it refuses them depends on what the client asks it to validate.
 func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any) {
 	t, exact := k.goType(newObj)
 	if !exact || k.Kind == "CustomResourceDefinition" { // whose unknown keys are lint's
@@ -115,9 +119,11 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 		if field.path[0] == "status" || known[field.key()] {
 			continue
 		}
-		remark := Remark{Path: field.path.String(), Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
+		remark := Remark{Path: field.path.String(),
+			Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
 		if _, ok := field.path.In(sent); ok {
-			remark.Message += "refused in a server-side apply and from kubectl, which asks for validation; otherwise the server drops it"
+			remark.Message += "refused in a server-side apply and from kubectl, which asks for validation; otherwise " +
+				"the server drops it"
 			v.Unknown = append(v.Unknown, remark)
 		} else if len(v.Violations) == 0 {
 			remark.Message += "Flux leaves it out"
@@ -194,29 +200,33 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	return verdict
 }
 
-// addPut adds what a PUT may drop: fields that the cluster has filled in after the object was created or when it was, and that
-// may not go.
+// addPut adds what a PUT may drop: fields that the cluster has filled in after the object was created or when it was,
+// and that may not go.
 func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	switch {
 	case k.Group != "":
 	case k.Kind == "Pod" && len(object(applied, "spec")) > 0:
-		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "refused unless the manifest has the service account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes what it lacks"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "refused unless the manifest has the service " +
+			"account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes " +
+			"what it lacks"})
 	case k.Kind == "PersistentVolumeClaim" && text(applied, "spec", "volumeName") == "":
-		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName", Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName",
+			Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})
 	}
 }
 
-// Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a manifest
-// that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object has is known
-// if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with 409, as no object
-// has the uid, and a client-side apply gives it another one.
+// Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a
+// manifest that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object
+// has is known if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with
+// 409, as no object has the uid, and a client-side apply gives it another one.
 //
 // A resourceVersion that the old manifest does not name is refused with 409 unless it is the stored object's.
 func Identity(newObj, oldObj map[string]any) Verdict {
 	v := identity(newObj, oldObj)
 	const version = "resourceVersion"
 	if is := text(newObj, "metadata", version); is != "" && is != text(oldObj, "metadata", version) {
-		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version, Message: "refused unless it is the resourceVersion of the stored object; leave it out"})
+		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version,
+			Message: "refused unless it is the resourceVersion of the stored object; leave it out"})
 	}
 	return v
 }
@@ -227,12 +237,15 @@ func identity(newObj, oldObj map[string]any) Verdict {
 	case is == "" || is == was:
 		return Verdict{Checked: true}
 	case oldObj == nil:
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "refused by a server-side apply, which creates " +
-			"no object with a uid; a client-side apply ignores it: leave it out"}}}
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path,
+			Message: "refused by a server-side apply, which creates " +
+				"no object with a uid; a client-side apply ignores it: leave it out"}}}
 	case was == "":
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "refused unless it is the object's own uid; leave it out"}}}
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path,
+			Message: "refused unless it is the object's own uid; leave it out"}}}
 	}
-	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is, HasNew: true})
+	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is,
+		HasNew: true})
 	return Verdict{Checked: true, Violations: []Violation{v}}
 }
 
@@ -249,9 +262,11 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 		v.withdraw(oldObj)
 	}
 	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	v.Violations = slices.CompactFunc(v.Violations,
+		func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
-		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return fieldpath.Within(r.Path, found.Path) })
+		return slices.ContainsFunc(v.Violations,
+			func(found Violation) bool { return fieldpath.Within(r.Path, found.Path) })
 	})
 	if len(v.Violations) > 0 {
 		v.Notes = nil // nothing of a refused change is accepted
@@ -330,13 +345,13 @@ func (r *Row) violation(v immutability.Violation) Violation {
 	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
 }
 
-// Verdict is what an API server, or an operator, would say to an apply. The zero Verdict is that of an update that was not checked, which is
-// not allowed.
+// Verdict is what an API server, or an operator, would say to an apply. The zero Verdict is that of an update that was
+// not checked, which is not allowed.
 type Verdict struct {
 	// Violations are the refused fields, sorted by path.
 	Violations []Violation
-	// Unknown lists what only the cluster can decide, or what the manifests cannot tell. Notes lists what is accepted without
-	// effect, or leaves the old resource behind.
+	// Unknown lists what only the cluster can decide, or what the manifests cannot tell. Notes lists what is accepted
+	// without effect, or leaves the old resource behind.
 	Unknown, Notes []Remark
 	// Checked is set for an update that was checked.
 	Checked bool
@@ -351,7 +366,8 @@ type Violation struct {
 	Path string
 	// Broken is the lock that is broken, with the values of the field; its Lock is "rule" for a CEL rule.
 	Broken immutability.Violation
-	// Message is the text of the server or of the operator, and Cause the path that it names, which can differ from Path.
+	// Message is the text of the server or of the operator, and Cause the path that it names, which can differ from
+	// Path.
 	Message, Cause string
 	// Row is the row that refuses.
 	Row Row
@@ -380,8 +396,9 @@ func (v *Verdict) withdraw(oldObj map[string]any) {
 		if _, named := fieldpath.Find(oldObj, found.Path); named {
 			return false
 		}
-		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: "refused unless it is what the server filled in for the old " +
-			"manifest, whose version is gone and which leaves the field out"})
+		v.Unknown = append(v.Unknown, Remark{Path: found.Path,
+			Message: "refused unless it is what the server filled in for the old " +
+				"manifest, whose version is gone and which leaves the field out"})
 		return true
 	})
 }

@@ -46,7 +46,11 @@ func conditions() map[string]condition {
 		"unboundAttributes":   unboundChange("volumeAttributesClassName"),
 		"belowCapacity":       belowCapacity,
 		"sourceElsewhere":     sourceElsewhere,
-		"sourceHere":          func(u *update) (string, bool) { _, elsewhere := sourceElsewhere(u); return "", !elsewhere },
+		"sourceHere": func(u *update) (string, bool) {
+			_, elsewhere := sourceElsewhere(u)
+			return "",
+				!elsewhere
+		},
 
 		"labelsOutsideSelector": labelsOutsideSelector,
 	}
@@ -67,8 +71,9 @@ func liveUnbound(u *update) (string, bool) {
 	return "", u.live && phase != "" && phase != "Bound"
 }
 
-// sourceElsewhere reports whether a claim has no source in its own namespace, before and after the update. The server drops a
-// reference to another namespace from a claim without a source, unless the alpha feature CrossNamespaceVolumeDataSource is on.
+// sourceElsewhere reports whether a claim has no source in its own namespace, before and after the update. The server
+// drops a reference to another namespace from a claim without a source, unless the alpha feature
+// CrossNamespaceVolumeDataSource is on.
 func sourceElsewhere(u *update) (string, bool) {
 	for _, obj := range []map[string]any{u.applied, u.stored} {
 		if ref, ok := object(obj, "spec")["dataSourceRef"].(map[string]any); ok && text(ref, "namespace") == "" {
@@ -98,19 +103,20 @@ func claimSizes(u *update) (is, was, volume resource.Quantity) {
 		}
 		return q
 	}
-	return size(u.applied, "spec", "resources", "requests"), size(u.stored, "spec", "resources", "requests"), size(u.oldObj, "status", "capacity")
+	return size(u.applied, "spec", "resources", "requests"), size(u.stored, "spec", "resources", "requests"),
+		size(u.oldObj, "status", "capacity")
 }
 
-// belowCapacity reports whether a claim in the cluster would shrink to the size of its volume or less. It may shrink to more,
-// after an expansion that failed.
+// belowCapacity reports whether a claim in the cluster would shrink to the size of its volume or less. It may shrink to
+// more, after an expansion that failed.
 func belowCapacity(u *update) (string, bool) {
 	_, unbound := liveUnbound(u)
 	is, was, volume := claimSizes(u)
 	return "", u.live && !unbound && is.Cmp(was) < 0 && is.Cmp(volume) <= 0
 }
 
-// liveSize reports whether the status of a claim decides whether its size may change. The class of a bound claim that grows
-// has to allow it.
+// liveSize reports whether the status of a claim decides whether its size may change. The class of a bound claim that
+// grows has to allow it.
 func liveSize(u *update) (string, bool) {
 	_, unbound := liveUnbound(u)
 	is, was, _ := claimSizes(u)
@@ -154,8 +160,8 @@ func storedVersions(u *update) (string, bool) {
 	return droppedVersion(u, func(was map[string]any) bool { return was["storage"] == true })
 }
 
-// servedVersions returns a version that a CRD served and did not store objects in, when the CRD drops it. Of a live object, the status tells
-// which versions were stored, and the server has answered.
+// servedVersions returns a version that a CRD served and did not store objects in, when the CRD drops it. Of a live
+// object, the status tells which versions were stored, and the server has answered.
 func servedVersions(u *update) (string, bool) {
 	if u.live {
 		return "", false
@@ -216,7 +222,8 @@ func namedUID(u *update) (string, bool) {
 	}
 	for _, labels := range jobLabels(u.newObj) {
 		for _, name := range uidLabels {
-			if uid := text(labels, name); uid != "" && !was[uid] && object(u.applied, "spec")["manualSelector"] != true {
+			if uid := text(labels, name); uid != "" && !was[uid] &&
+				object(u.applied, "spec")["manualSelector"] != true {
 				return uid, true
 			}
 		}
@@ -225,19 +232,20 @@ func namedUID(u *update) (string, bool) {
 }
 
 // oneFamily reports whether a changed manifest names one address family for a headless Service that was made without a
-// selector: the server gave it two families, even in a cluster with one family, unless its policy was SingleStack. Only that
-// policy releases the second one.
+// selector: the server gave it two families, even in a cluster with one family, unless its policy was SingleStack. Only
+// that policy releases the second one.
 func oneFamily(u *update) (string, bool) {
 	const policy, single, outside = "ipFamilyPolicy", "SingleStack", "ExternalName"
 	is, was := object(u.applied, "spec"), object(u.stored, "spec")
 	families, _ := is["ipFamilies"].([]any)
 	_, selects := was["selector"]
-	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && text(was, policy) != single && text(is, policy) != single &&
+	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && text(was, policy) != single &&
+		text(is, policy) != single &&
 		text(is, "type") != outside && text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
-// removedByNull reports whether a manifest removes the parameters of a rolling update with null, and it is not known whether
-// its applier sends null.
+// removedByNull reports whether a manifest removes the parameters of a rolling update with null, and it is not known
+// whether its applier sends null.
 func removedByNull(u *update) (string, bool) {
 	if u.by != "" {
 		return "", false
@@ -255,7 +263,8 @@ func removedByNull(u *update) (string, bool) {
 	return "", false
 }
 
-// parents holds the objects that a Go struct always has: a lock below spec compares a missing spec with one that is there.
+// parents holds the objects that a Go struct always has: a lock below spec compares a missing spec with one that is
+// there.
 func parents(f *kind.Field, t reflect.Type) {
 	if t == nil {
 		if spec := f.Properties()["spec"]; spec != nil {

@@ -35,7 +35,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// fieldsOf makes the tree of a kind. Nothing counts as absent in it: the values that are compared have the form of their Go types.
+// fieldsOf makes the tree of a kind. Nothing counts as absent in it: the values that are compared have the form of
+// their Go types.
 func fieldsOf(source *kindSource) (*kind.Field, error) {
 	fields := map[string]kind.FieldData{}
 	if source.PodSpec != "" {
@@ -61,11 +62,14 @@ func fieldsOf(source *kindSource) (*kind.Field, error) {
 func goType(gvk schema.GroupVersionKind) reflect.Type {
 	switch gvk.GroupKind() {
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
-		return byVersion[resourcev1.ResourceClaim, resourcev1beta1.ResourceClaim, resourcev1beta2.ResourceClaim](gvk.Version)
+		return byVersion[resourcev1.ResourceClaim, resourcev1beta1.ResourceClaim,
+			resourcev1beta2.ResourceClaim](gvk.Version)
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}:
-		return byVersion[resourcev1.ResourceClaimTemplate, resourcev1beta1.ResourceClaimTemplate, resourcev1beta2.ResourceClaimTemplate](gvk.Version)
+		return byVersion[resourcev1.ResourceClaimTemplate, resourcev1beta1.ResourceClaimTemplate,
+			resourcev1beta2.ResourceClaimTemplate](gvk.Version)
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceSlice"}:
-		return byVersion[resourcev1.ResourceSlice, resourcev1beta1.ResourceSlice, resourcev1beta2.ResourceSlice](gvk.Version)
+		return byVersion[resourcev1.ResourceSlice, resourcev1beta1.ResourceSlice,
+			resourcev1beta2.ResourceSlice](gvk.Version)
 	}
 	return goTypes()[gvk.GroupKind()]
 }
@@ -91,8 +95,10 @@ var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 		}
 	}
 	add("", corev1.Pod{}, corev1.ConfigMap{}, corev1.Secret{}, corev1.Service{}, corev1.PersistentVolume{},
-		corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.ResourceQuota{}, corev1.Namespace{}, corev1.ReplicationController{})
-	add("apps", appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.DaemonSet{}, appsv1.StatefulSet{}, appsv1.ControllerRevision{})
+		corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.ResourceQuota{}, corev1.Namespace{},
+		corev1.ReplicationController{})
+	add("apps", appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.DaemonSet{}, appsv1.StatefulSet{},
+		appsv1.ControllerRevision{})
 	add("batch", batchv1.Job{})
 	add("certificates.k8s.io", certificatesv1.CertificateSigningRequest{}, certificatesv1beta1.ClusterTrustBundle{},
 		certificatesv1beta1.PodCertificateRequest{})
@@ -111,8 +117,10 @@ var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 	add("apiextensions.k8s.io", apiextensionsv1.CustomResourceDefinition{})
 	// Kinds without locks of their own, for external locks.
 	add("", corev1.LimitRange{}, corev1.PodTemplate{}, corev1.ServiceAccount{})
-	add("admissionregistration.k8s.io", admissionregistrationv1.ValidatingAdmissionPolicy{}, admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
-		admissionregistrationv1.MutatingWebhookConfiguration{}, admissionregistrationv1.ValidatingWebhookConfiguration{})
+	add("admissionregistration.k8s.io", admissionregistrationv1.ValidatingAdmissionPolicy{},
+		admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
+		admissionregistrationv1.MutatingWebhookConfiguration{},
+		admissionregistrationv1.ValidatingWebhookConfiguration{})
 	add("autoscaling", autoscalingv2.HorizontalPodAutoscaler{})
 	add("batch", batchv1.CronJob{})
 	add("coordination.k8s.io", coordinationv1.Lease{})
@@ -122,9 +130,9 @@ var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 	return types
 })
 
-// Missing returns the path of a field that obj lacks and without which no API server stores an object of the kind, such as
-// the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are gone, whose
-// fields had other defaults, it returns "".
+// Missing returns the path of a field that obj lacks and without which no API server stores an object of the kind, such
+// as the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are
+// gone, whose fields had other defaults, it returns "".
 func (k *Kind) Missing(obj map[string]any) string {
 	if k.undefined() {
 		return ""

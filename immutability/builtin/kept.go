@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// A server-side apply removes what the manifest owned, and leaves what only the server has set. Some objects are not valid with
-// what is left:
+// A server-side apply removes what the manifest owned, and leaves what only the server has set. Some objects are not
+// valid with what is left:
 //
 //	old     {name: a}                           stored  {name: a, emptyDir: {}}                        a default
 //	new     {name: a, configMap: {name: c}}     applied {name: a, emptyDir: {}, configMap: {name: c}}  two sources
@@ -21,24 +21,28 @@ import (
 //	old     {preStop: {sleep: {seconds: 5}}}    stored  {preStop: {sleep: {seconds: 5}}}
 //	new     {preStop: {sleep: {}}}              applied {preStop: {}}                                  no handler
 //
-// A client-side apply stores both manifests: null removes all of an object, and its patch says which sources of a volume to
-// retain.
+// A client-side apply stores both manifests: null removes all of an object, and its patch says which sources of a
+// volume to retain.
 
-// keptSource is what the data says about objects that are not valid with nothing but defaults, or without an object that the manifest
-// has empty.
+// keptSource is what the data says about objects that are not valid with nothing but defaults, or without an object
+// that the manifest has empty.
 type keptSource struct {
-	Fields   []string         `json:"fields"`
-	Defaults []string         `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
-	Says     string           `json:"says"`     // the server's text
-	Beside   string           `json:"beside"`   // its text where another object, or a url, stands beside it
-	Type     string           `json:"type"`     // the entry is for objects beside this type
-	Since    string           `json:"since"`    // the first minor of the entry
-	Until    string           `json:"until"`    // the last minor of the entry
-	Cause    string           `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it, as ".." is
-	Emptied  bool             `json:"emptied"`  // the entry is for an object that goes as a whole, since the manifest has {}
-	paths    []fieldpath.Path // Fields, read
+	Fields []string `json:"fields"`
+	// Defaults are what the server sets in each; an object that names all of them goes as a whole.
+	Defaults []string `json:"defaults"`
+	Says     string   `json:"says"`   // the server's text
+	Beside   string   `json:"beside"` // its text where another object, or a url, stands beside it
+	Type     string   `json:"type"`   // the entry is for objects beside this type
+	Since    string   `json:"since"`  // the first minor of the entry
+	Until    string   `json:"until"`  // the last minor of the entry
+	// Cause is the path that the server names; "" is the object, and "..", or "" with Beside, the one around it.
+	Cause string `json:"cause"`
+	// Emptied marks an object that goes as a whole, since the manifest has {}.
+	Emptied bool `json:"emptied"`
 	// Initial marks what the server makes where the object around it has no other object.
 	Initial bool `json:"initial"`
+
+	paths []fieldpath.Path // Fields, read
 }
 
 // keptOf returns the entries of a kind in a minor.
@@ -74,8 +78,8 @@ func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 	return all, nil
 }
 
-// keptDefaults returns a violation for each object that a server-side apply does not remove whole. Where it is not known who
-// applies, only the applier decides.
+// keptDefaults returns a violation for each object that a server-side apply does not remove whole. Where it is not
+// known who applies, only the applier decides.
 func keptDefaults(sources []keptSource, u *update) []Violation {
 	if u.by != "" && u.by != ApplierServerSide {
 		return nil
@@ -86,9 +90,11 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 		for _, path := range source.paths {
 			eachPair(path, "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
 				row := Row{
-					Path: parent + "." + name, Locks: []immutability.Lock{kind.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
+					Path: parent + "." + name, Locks: []immutability.Lock{kind.LockRule},
+					Rule:   "a server-side apply keeps no default that makes the object invalid",
 					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
-					Edit: "leave {path} out of the manifest: where it is null, a server-side apply keeps the server's defaults in it",
+					Edit: "leave {path} out of the manifest: where it is null, a server-side apply keeps the " +
+						"server's defaults in it",
 				}
 				if source.Beside != "" && (hasObject(newIn, name) || newIn["url"] != nil) {
 					row.Message, row.Cause = source.Beside, parent
@@ -104,15 +110,19 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 					row.Cause = source.Cause
 				}
 				if source.Initial {
-					row.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side apply keeps the server's default"
+					row.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side " +
+						"apply keeps the server's default"
 				}
 				if u.by == "" {
-					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a client-side apply removes them"
+					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a " +
+						"client-side apply removes them"
 				}
 				if source.Emptied {
-					row.Means, row.Edit = "a server-side apply removes no object that the server requires", "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
+					row.Means, row.Edit = "a server-side apply removes no object that the server requires",
+						"name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
 					if u.by == "" {
-						row.Unknown = "a server-side apply removes what the old manifest had in the object and the object with it, and is refused; a client-side apply leaves it empty"
+						row.Unknown = "a server-side apply removes what the old manifest had in the object and the " +
+							"object with it, and is refused; a client-side apply leaves it empty"
 					}
 				}
 				all = append(all, row.violation(immutability.Violation{Lock: kind.LockRule}))
@@ -151,8 +161,10 @@ func hasObject(in map[string]any, name string) bool {
 	return false
 }
 
-// eachPair calls f for the objects of two manifests that hold what is at the end of steps. Items of lists pair by their names.
-func eachPair(steps fieldpath.Path, path string, newVal, oldVal any, f func(path, name string, newIn, oldIn map[string]any)) {
+// eachPair calls f for the objects of two manifests that hold what is at the end of steps. Items of lists pair by their
+// names.
+func eachPair(steps fieldpath.Path, path string, newVal, oldVal any,
+	f func(path, name string, newIn, oldIn map[string]any)) {
 	if steps[0] == fieldpath.EachItem {
 		olds := map[string]map[string]any{}
 		for _, item := range objects(oldVal) {

@@ -36,13 +36,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
-// Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use. The zero Kinds and nil have no
-// kinds.
+// Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use. The zero Kinds and nil
+// have no kinds.
 type Kinds struct {
 	Minor string // such as "1.36"
 
 	minor int
-	index kindindex.Index[*Kind] // of the minor; by apiVersion also those that other minors serve, and those that are gone
+	// of the minor; by apiVersion also those that other minors serve, and those that are gone
+	index kindindex.Index[*Kind]
 }
 
 // For returns the built-in kinds of a Kubernetes minor, such as "1.36"; "" is the newest known one. It returns an error
@@ -119,8 +120,8 @@ func (k *Kinds) All() []*Kind {
 	return k.index.All()
 }
 
-// Find returns the kind of an object; ok is false for one that is not built in. A version that the minor does not serve is
-// found as the newest known minor has it, one that is gone as the version that replaced it.
+// Find returns the kind of an object; ok is false for one that is not built in. A version that the minor does not serve
+// is found as the newest known minor has it, one that is gone as the version that replaced it.
 func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
 	if k == nil {
 		return nil, false
@@ -128,8 +129,8 @@ func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
 	return k.index.Find(apiVersion, kind)
 }
 
-// Kind is one built-in kind as one Kubernetes minor has it. Get one from Kinds.Find: the zero Kind and nil check nothing, so
-// their verdict is not allowed.
+// Kind is one built-in kind as one Kubernetes minor has it. Get one from Kinds.Find: the zero Kind and nil check
+// nothing, so their verdict is not allowed.
 type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
@@ -232,7 +233,8 @@ func (k *Kind) store(obj map[string]any) map[string]any {
 	return stored
 }
 
-// goType returns the Go type of an object of the kind, or nil. Exact reports whether it is the type of the object's own version.
+// goType returns the Go type of an object of the kind, or nil. Exact reports whether it is the type of the object's own
+// version.
 func (k *Kind) goType(obj map[string]any) (t reflect.Type, exact bool) {
 	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
 	group := gvk.Group
@@ -295,7 +297,8 @@ func parseMinor(text string) (int, error) {
 	if minor, err := strconv.Atoi(parts[min(1, len(parts)-1)]); err == nil && minor < minors[0] {
 		nearest = minors[0]
 	}
-	return 0, fmt.Errorf("the Kubernetes version is %q; the known ones are %s; the nearest is %s", text, strings.Join(Minors(), ", "), minorName(nearest))
+	return 0, fmt.Errorf("the Kubernetes version is %q; the known ones are %s; the nearest is %s", text,
+		strings.Join(Minors(), ", "), minorName(nearest))
 }
 
 // span is a range of minors; 0 is open.
@@ -349,8 +352,8 @@ func parseVersion(text string) (string, span, error) {
 }
 
 // Typed returns obj as an API server shows it to its admission policies: each field as its Go type writes it, with the
-// defaults that matter to the rows of the kind. Fields that the type does not have are gone, and some that it always writes
-// are there with their zero value. Other defaults are missing. obj is a decoded manifest and stays as it is.
+// defaults that matter to the rows of the kind. Fields that the type does not have are gone, and some that it always
+// writes are there with their zero value. Other defaults are missing. obj is a decoded manifest and stays as it is.
 //
 // It returns false for a version whose Go type is not linked, and for an object that its type cannot hold.
 func (k *Kind) Typed(obj map[string]any) (typed map[string]any, ok bool) {

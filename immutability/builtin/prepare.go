@@ -38,7 +38,8 @@ func preparations() map[string]preparation {
 func controllerSelector(obj map[string]any) {
 	s := child(obj, "spec")
 	labels := object(s, "template", "metadata", "labels")
-	if selector, ok := s["selector"].(map[string]any); len(labels) > 0 && len(selector) == 0 && (ok || s["selector"] == nil) {
+	if selector, ok := s["selector"].(map[string]any); len(labels) > 0 && len(selector) == 0 &&
+		(ok || s["selector"] == nil) {
 		s["selector"] = jsonvalue.Clone(labels)
 	}
 }
@@ -122,7 +123,8 @@ func jobUID(obj map[string]any) {
 
 // jobLabels returns the labels of a Job's pods, and those that its selector asks for.
 func jobLabels(obj map[string]any) []map[string]any {
-	return []map[string]any{object(obj, "spec", "template", "metadata", "labels"), object(obj, "spec", "selector", "matchLabels")}
+	return []map[string]any{object(obj, "spec", "template", "metadata", "labels"),
+		object(obj, "spec", "selector", "matchLabels")}
 }
 
 // serviceAddresses copies clusterIP to clusterIPs.
@@ -195,8 +197,8 @@ func claimSource(obj map[string]any) {
 	}
 }
 
-// keepClaimSource copies dataSource to dataSourceRef where the stored claim has a source: the server drops none then. An
-// apply that leaves out the dataSourceRef of before changes nothing, since the server has made a dataSource of it.
+// keepClaimSource copies dataSource to dataSourceRef where the stored claim has a source: the server drops none then.
+// An apply that leaves out the dataSourceRef of before changes nothing, since the server has made a dataSource of it.
 func keepClaimSource(applied, stored map[string]any) map[string]any {
 	spec, was := object(applied, "spec"), object(stored, "spec")
 	source, ok := spec["dataSource"].(map[string]any)
@@ -245,7 +247,8 @@ func deviceCounts(devices map[string]any) {
 // defaults in the data. It changes obj.
 type preparation func(obj map[string]any)
 
-// retention is a rule of what an update keeps of the stored object. It returns the applied object with it, and changes neither.
+// retention is a rule of what an update keeps of the stored object. It returns the applied object with it, and changes
+// neither.
 type retention func(applied, stored map[string]any) map[string]any
 
 // retentions returns the rules by the names that the data gives them.

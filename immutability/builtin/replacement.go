@@ -24,9 +24,10 @@ type Replacement struct {
 	Requested bool
 	// Message is the reason for the cost.
 	Message string
-	// How lists the ways to get there, each of which is enough: edits, then replacements, the gentlest first. A way is one step, or
-	// several in their order, each on a line of its own; then the first line can be a heading, which ends with a colon. A step is a
-	// sentence, a command, or a command and a sentence with "   # " between them. "FILE" stands for the file of the new manifest.
+	// How lists the ways to get there, each of which is enough: edits, then replacements, the gentlest first. A way is
+	// one step, or several in their order, each on a line of its own; then the first line can be a heading, which ends
+	// with a colon. A step is a sentence, a command, or a command and a sentence with "   # " between them. "FILE"
+	// stands for the file of the new manifest.
 	How []string
 }
 
@@ -35,7 +36,8 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	if k.undefined() {
 		return Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj), Message: k.source.Why}
+	r := Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj),
+		Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = result.CostUnknown
 	}
@@ -49,11 +51,13 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	}
 	target = shell.Quote(target) + in
 	words := []string{
-		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{target}", target, "{recipes}", recipes, "{modes}", accessModes(newObj),
+		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{target}", target, "{recipes}", recipes,
+		"{modes}", accessModes(newObj),
 		"{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
 	}
 	fill := func(way string, more ...string) string {
-		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way) // once: what is filled in comes from anywhere
+		// once: what is filled in comes from anywhere
+		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way)
 	}
 	var around kind.Around
 	edits, invalid := 0, 0
@@ -65,13 +69,15 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		edits++
 		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
-			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path))
+			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it "+
+				"together with this type", "{path}", v.Path))
 			continue
 		}
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
+		patch := "kubectl patch " + target + " --type merge -p " +
+			shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
 		around.Edits = append(around.Edits, fill(v.Row.Edit, "{path}", v.Path, "{null}", patch))
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
@@ -82,11 +88,13 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		r.Message = kind.EditSuffices + r.Message
 	}
 	if labels := changedClaimLabels(newObj, oldObj); len(labels) > 0 {
-		around.First = append(around.First, tool.InManifest+"take "+strings.Join(labels, " and ")+" out of the labels of spec.volumeClaimTemplates, "+
+		around.First = append(around.First, tool.InManifest+"take "+strings.Join(labels,
+			" and ")+" out of the labels of spec.volumeClaimTemplates, "+
 			"so that this is the last time: the next change of a label there is refused, too")
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those of the other pods, if "+
+		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those "+
+			"of the other pods, if "+
 			"their storage class allows expansion", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
 	}
 	r.How = k.source.Ways(strings.NewReplacer(words...), around)
@@ -109,7 +117,8 @@ func accessModes(claim map[string]any) string {
 	return strings.ReplaceAll(string(data), "'", `'\''`)
 }
 
-// migrated returns the patch of a CRD's status after all objects were written anew in the version that NEW stores them in.
+// migrated returns the patch of a CRD's status after all objects were written anew in the version that NEW stores them
+// in.
 func migrated(newObj map[string]any) string {
 	stored := []any{}
 	for _, version := range objects(object(newObj, "spec")["versions"]) {
@@ -159,7 +168,8 @@ func sharedClaims(newObj, oldObj map[string]any) iter.Seq2[map[string]any, map[s
 	}
 }
 
-// changedClaimLabels names the labels of a StatefulSet's claim templates that have another value than before, such as helm.sh/chart.
+// changedClaimLabels names the labels of a StatefulSet's claim templates that have another value than before, such as
+// helm.sh/chart.
 func changedClaimLabels(newObj, oldObj map[string]any) []string {
 	var names []string
 	for is, was := range sharedClaims(newObj, oldObj) {
@@ -174,8 +184,8 @@ func changedClaimLabels(newObj, oldObj map[string]any) []string {
 	return slices.Compact(names)
 }
 
-// largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and the
-// patch that enlarges it.
+// largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and
+// the patch that enlarges it.
 func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 	size := func(template map[string]any) (string, resource.Quantity) {
 		asked := text(template, "spec", "resources", "requests", "storage")

@@ -23,8 +23,8 @@ type groupSource struct {
 	Kinds []kindSource `json:"kinds"`
 }
 
-// kindSource is what a file says about one kind. Its versions are such as "v1" or "v1alpha2 since 1.36 until 1.36", the rules of its
-// rows are CEL, and the versions of its rows are minors.
+// kindSource is what a file says about one kind. Its versions are such as "v1" or "v1alpha2 since 1.36 until 1.36", the
+// rules of its rows are CEL, and the versions of its rows are minors.
 type kindSource struct {
 	kind.Source
 	Formerly   []string     `json:"formerly"` // apiVersions that no known minor serves
@@ -118,26 +118,27 @@ const LockRule immutability.Lock = kind.LockRule
 
 // Row is one lock of a kind.
 type Row struct {
-	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY], where KEY may end in "*".
+	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY], where KEY may end
+	// in "*".
 	Path string
-	// Locks are the locks of the field, such as immutability.LockNoUnset and LockNoModify, or LockRule alone. There is at least
-	// one.
+	// Locks are the locks of the field, such as immutability.LockNoUnset and LockNoModify, or LockRule alone. There is
+	// at least one.
 	Locks []immutability.Lock
-	// Rule is the CEL rule of a row with LockRule, on self and oldSelf; Means is what such a row asks for in words, where no CEL can
-	// say it. One of the two is set.
+	// Rule is the CEL rule of a row with LockRule, on self and oldSelf; Means is what such a row asks for in words,
+	// where no CEL can say it. One of the two is set.
 	Rule, Means string
 	// When is the CEL condition under which the row applies; "" is always.
 	When string
-	// Except lists what may change below Path. Allow lists it for a row of an operator that locks everything else, in the
-	// operator's own way: "a.*" is what is below a, and not a itself.
+	// Except lists what may change below Path. Allow lists it for a row of an operator that locks everything else, in
+	// the operator's own way: "a.*" is what is below a, and not a itself.
 	Except, Allow []string
 	// Effect is what happens with the change: EffectRefused, or what an operator does instead.
 	Effect Effect
-	// Message is what the server or the operator says, or what happens. Cause is the path that the server names, which can
-	// differ from Path.
+	// Message is what the server or the operator says, or what happens. Cause is the path that the server names, which
+	// can differ from Path.
 	Message, Cause string
-	// Unknown is why only the cluster can decide; Note is what happens where the server accepts the change without effect.
-	// Both are empty for a row that is enforced.
+	// Unknown is why only the cluster can decide; Note is what happens where the server accepts the change without
+	// effect. Both are empty for a row that is enforced.
 	Unknown, Note string
 	// Since and Until are the first and the last version of the operator that has the row; "" for all that were read.
 	Since, Until string
@@ -154,8 +155,10 @@ type Row struct {
 
 func newRow(source *kind.Row, path string) Row {
 	row := Row{
-		Path: path, Rule: source.Rule, Means: source.Means, When: source.When, Except: source.Except, Effect: EffectRefused,
-		Message: source.Says, Cause: cmp.Or(source.Cause, path), Unknown: source.Unknown, Note: source.Note, Edit: source.Edit,
+		Path: path, Rule: source.Rule, Means: source.Means, When: source.When, Except: source.Except,
+		Effect:  EffectRefused,
+		Message: source.Says, Cause: cmp.Or(source.Cause, path), Unknown: source.Unknown, Note: source.Note,
+		Edit:  source.Edit,
 		First: source.First, Then: source.Then, How: source.How, Locks: source.Locks(),
 	}
 	if len(source.Named) > 0 {

@@ -64,6 +64,7 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
 	options := compare.Options{
 		Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
+		Advice: advice(),
 	}
 	if err := c.load(&options); err != nil {
 		return Result{}, err
@@ -117,35 +118,30 @@ func fileOf(name string, objects any) (manifest.File, error) {
 func publish(report *compare.Report) (Result, error) {
 	r := Result{
 		Allowed: report.Allowed && len(report.Errors) == 0, Complete: report.Complete, Checked: report.Checked, Skipped: report.Skipped,
-		SkippedKinds: report.SkippedKinds, Violations: report.Violations, Unknown: advised(report.Unknown), Notes: advised(report.Notes),
+		SkippedKinds: report.SkippedKinds, Violations: report.Violations, Unknown: report.Unknown, Notes: report.Notes,
 		Replacements: report.Replacements, Deletions: report.Deletions, UncheckedKinds: report.UncheckedKinds,
-		Warnings: []string{}, MoreViolations: report.MoreViolations,
+		Warnings: report.Warnings, MoreViolations: report.MoreViolations,
 		checked: len(report.Errors) == 0,
-	}
-	for _, warning := range report.Warnings {
-		r.Warnings = append(r.Warnings, ownAdvice.Replace(warning))
 	}
 	var errs []error
 	for _, e := range report.Errors {
-		errs = append(errs, errors.New(ownAdvice.Replace(e.Text)))
+		errs = append(errs, errors.New(e.Text))
 	}
 	return r, errors.Join(errs...)
 }
 
-// advised returns remarks with this package's advice.
-func advised(remarks []result.Remark) []result.Remark {
-	for i := range remarks {
-		remarks[i].Message = ownAdvice.Replace(remarks[i].Message)
+// advice names the options of this package.
+func advice() compare.Advice {
+	return compare.Advice{
+		AskCluster: "only the cluster can tell",
+		WhoApplies: "WithApplier says who applies",
+		WhichHelm:  "WithApplier says which of the two",
+		WithSchema: "with WithSchemas",
+		SuchAs:     "such as that of",
+		Kustomize:  "render the manifests",
+		LintCRDs:   "use Loosened",
 	}
-	return remarks
 }
-
-// ownAdvice puts this package's options in place of the flags that the command's advice names.
-var ownAdvice = strings.NewReplacer(
-	"with --schema", "with WithSchemas", "such as --schema", "such as that of", "--applier says", "WithApplier says",
-	" with --render 'kustomize build DIR'", "", "; --no-defaults compares objects as they are written", "",
-	"use fieldlock lint --old OLD NEW", "use Loosened",
-)
 
 // Option changes how Check compares. A nil Option changes nothing.
 type Option interface{ apply(*config) }

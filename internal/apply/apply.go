@@ -1,6 +1,6 @@
-// Package apply knows what an API server stores when somebody applies a manifest, and when the server cannot store it. Kubernetes' own
-// code does the work: apimachinery's managedfields for server-side applies, its strategic merge patches for the client-side applies of
-// built-in kinds, and JSON merge patches for those of custom resources.
+// Package apply knows what an API server stores when somebody applies a manifest, and when the server cannot store it.
+// Kubernetes' own code does the work: apimachinery's managedfields for server-side applies, its strategic merge patches
+// for the client-side applies of built-in kinds, and JSON merge patches for those of custom resources.
 //
 //	stored    {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}   the second is a default of the server
 //	last      {type: RollingUpdate}                                   what was applied last
@@ -32,10 +32,11 @@ type Applier string
 // The appliers.
 const (
 	ServerSide Applier = "server-side"
-	// ClientSide is kubectl's: a patch of what differs from the stored object, and of what the manifest has lost since the last one.
+	// ClientSide is kubectl's: a patch of what differs from the stored object, and of what the manifest has lost since
+	// the last one.
 	ClientSide Applier = "client-side"
-	// ThreeWay is the merge of Helm 3, and of Helm 4 for releases of Helm 3. It treats built-in kinds as kubectl does; of custom
-	// resources, it does not look at the stored object.
+	// ThreeWay is the merge of Helm 3, and of Helm 4 for releases of Helm 3. It treats built-in kinds as kubectl does;
+	// of custom resources, it does not look at the stored object.
 	ThreeWay Applier = "three-way"
 	// Replace is a PUT of the manifest.
 	Replace Applier = "replace"
@@ -46,7 +47,8 @@ type Request struct {
 	By Applier
 	// Manager makes a server-side apply. "" is the one who applied Last.
 	Manager string
-	// Stored is the object as the server has it. For a server-side apply with a Manager, its managedFields say who owns what.
+	// Stored is the object as the server has it. For a server-side apply with a Manager, its managedFields say who owns
+	// what.
 	Stored map[string]any
 	// Last is the manifest that was applied last; nil if there was none.
 	Last map[string]any
@@ -56,8 +58,9 @@ type Request struct {
 	Manifest map[string]any
 }
 
-// Apply returns what the server stores, before it sets defaults. The result may share values with the manifest; the request stays as it is.
-// An error is what the server answers, or the reason why no tool can make the request: a list item without its key, for example.
+// Apply returns what the server stores, before it sets defaults. The result may share values with the manifest; the
+// request stays as it is. An error is what the server answers, or the reason why no tool can make the request: a list
+// item without its key, for example.
 func (k *Kind) Apply(r Request) (stored map[string]any, err error) {
 	defer recovered(&err)
 	switch r.By {

@@ -11,26 +11,32 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Kind knows how the objects of a kind merge: by the extensions of schemas, as an API server publishes them. What a schema does not have
-// is merged if it is an object, and replaced otherwise. The zero Kind knows no schema. A Kind is safe for concurrent use.
+// Kind knows how the objects of a kind merge: by the extensions of schemas, as an API server publishes them. What a
+// schema does not have is merged if it is an object, and replaced otherwise. The zero Kind knows no schema. A Kind is
+// safe for concurrent use.
 type Kind struct {
 	// Types are the types of the objects, for server-side applies.
 	Types *Types
-	// Strategic is the schema of a built-in kind, which takes strategic merge patches. Custom resources take JSON merge patches; for
-	// them it is nil.
+	// Strategic is the schema of a built-in kind, which takes strategic merge patches. Custom resources take JSON merge
+	// patches; for them it is nil.
 	Strategic *spec.Schema
 }
 
-// Types are the schemas of several kinds. A nil *Types knows no schema: objects are merged, and everything else is replaced.
+// Types are the schemas of several kinds. A nil *Types knows no schema: objects are merged, and everything else is
+// replaced.
 type Types struct {
 	models    map[string]*spec.Schema
 	converter func() (managedfields.TypeConverter, error)
 }
 
-// NewTypes returns the types of models, by the names that their references have. Models of kinds name them in the extension
-// x-kubernetes-group-version-kind. Fields that a model does not have are merged, too: the server refuses them in new objects.
+// NewTypes returns the types of models, by the names that their references have. Models of kinds name them in the
+// extension x-kubernetes-group-version-kind. Fields that a model does not have are merged, too: the server refuses them
+// in new objects.
 func NewTypes(models map[string]*spec.Schema) *Types {
-	return &Types{models, sync.OnceValues(func() (managedfields.TypeConverter, error) { return managedfields.NewTypeConverter(models, true) })}
+	return &Types{models, sync.OnceValues(func() (managedfields.TypeConverter,
+		error) {
+		return managedfields.NewTypeConverter(models, true)
+	})}
 }
 
 // Converter returns the code that reads objects for server-side applies.
@@ -50,7 +56,8 @@ func Model(kind schema.GroupVersionKind, s *spec.Schema) *spec.Schema {
 	model.Properties = maps.Clone(model.Properties)
 	delete(model.Properties, "metadata")
 	model.Extensions = maps.Clone(model.Extensions)
-	model.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": kind.Group, "version": kind.Version, "kind": kind.Kind}})
+	model.AddExtension("x-kubernetes-group-version-kind",
+		[]any{map[string]any{"group": kind.Group, "version": kind.Version, "kind": kind.Kind}})
 	return &model
 }
 
@@ -62,8 +69,9 @@ func (k *Kind) patchMeta() patchMeta {
 	return m
 }
 
-// patchMeta says how strategic merge patches merge what a schema describes. Unlike PatchMetaFromOpenAPIV3, it has an answer for each field: one that the
-// schema lacks, since it is older than the server or not complete, is merged as an object or replaced as a list.
+// patchMeta says how strategic merge patches merge what a schema describes. Unlike PatchMetaFromOpenAPIV3, it has an
+// answer for each field: one that the schema lacks, since it is older than the server or not complete, is merged as an
+// object or replaced as a list.
 type patchMeta struct {
 	schema *spec.Schema // nil for one that is not known
 	models map[string]*spec.Schema

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// A server-side apply removes what its manager applied last and does not apply now; what only others have set stays. Without a cluster, the
-// managedFields of the stored object are those that an apply of the last manifest leaves.
+// A server-side apply removes what its manager applied last and does not apply now; what only others have set stays.
+// Without a cluster, the managedFields of the stored object are those that an apply of the last manifest leaves.
 
 // lastManager applies manifests without a cluster.
 const lastManager = "apply"
@@ -34,7 +34,8 @@ func (k *Kind) serverSide(r Request) (map[string]any, error) {
 	return k.merge(live, manifest, manager)
 }
 
-// Owned returns the managedFields of an object that was made by a server-side apply of a manifest, for Requests without a Manager.
+// Owned returns the managedFields of an object that was made by a server-side apply of a manifest, for Requests without
+// a Manager.
 func (k *Kind) Owned(manifest map[string]any) (owned []metav1.ManagedFieldsEntry, err error) {
 	defer recovered(&err)
 	sent, empty := editable(manifest), editable(nil)
@@ -59,8 +60,8 @@ func editable(object map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
 
-// merge returns what the API server's own code makes of a live object by a server-side apply of a manifest that takes over the fields of others. It
-// changes both.
+// merge returns what the API server's own code makes of a live object by a server-side apply of a manifest that takes
+// over the fields of others. It changes both.
 func (k *Kind) merge(live, manifest *unstructured.Unstructured, manager string) (map[string]any, error) {
 	converter, err := k.Types.Converter()
 	if err != nil {

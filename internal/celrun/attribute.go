@@ -14,10 +14,11 @@ import (
 // The server's errors do not name their rule. Rules are therefore compiled with a label as their message, which the
 // server puts where the message or, without one, the text of the rule would be; attribute puts these back.
 //
-// Two things hide the label: a messageExpression, whose result replaces the message, and the reason FieldValueDuplicate,
-// whose errors have none. If the path fits only one such rule, it is that one. If not, the update runs once more with
-// these rules stripped of both: errors with the same path come from one schema node or from a node and its ancestors,
-// which the server visits in a fixed order, so the n-th error at a path is the n-th label at that path.
+// Two things hide the label: a messageExpression, whose result replaces the message, and the reason
+// FieldValueDuplicate, whose errors have none. If the path fits only one such rule, it is that one. If not, the update
+// runs once more with these rules stripped of both: errors with the same path come from one schema node or from a node
+// and its ancestors, which the server visits in a fixed order, so the n-th error at a path is the n-th label at that
+// path.
 
 // ruleOf returns the rule whose label is in a message.
 func (v *Validator) ruleOf(message string) (*Rule, bool) {
@@ -116,8 +117,8 @@ func (v *Validator) hidden(path string, n int, newObj, oldObj map[string]any) ([
 	return found, nil
 }
 
-// fits reports whether an error of r can be at a path: the path of its schema node, or where withField is set its fieldPath
-// below it.
+// fits reports whether an error of r can be at a path: the path of its schema node, or where withField is set its
+// fieldPath below it.
 func fits(r *Rule, path string, withField bool) bool {
 	var b strings.Builder
 	child := func(name string) {

@@ -7,9 +7,10 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
-// Certain returns the texts of two expressions: one is true only where the boolean expression x is true, the other only where x
-// is false, whatever the values are of the conditions for which unknown holds. It takes for granted that these have a value, and
-// are no error. Conditions are the operands of !, &&, || and ?:. A text is "false" if no such expression is found.
+// Certain returns the texts of two expressions: one is true only where the boolean expression x is true, the other only
+// where x is false, whatever the values are of the conditions for which unknown holds. It takes for granted that these
+// have a value, and are no error. Conditions are the operands of !, &&, || and ?:. A text is "false" if no such
+// expression is found.
 //
 //	!has(self.status) || self.a == oldSelf.a       self.a == oldSelf.a
 //	self.status.on ? self.a == oldSelf.a : true    self.a == oldSelf.a && true
@@ -19,7 +20,8 @@ func Certain(x ast.Expr, unknown func(condition ast.Expr) bool) (isTrue, isFalse
 
 const (
 	never = "false"
-	// maxCertain is the length of an expression that is not worth its cost: choices within choices repeat their branches.
+	// maxCertain is the length of an expression that is not worth its cost: choices within choices repeat their
+	// branches.
 	maxCertain = 10_000
 )
 

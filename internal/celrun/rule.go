@@ -50,8 +50,8 @@ func Rules(s *spec.Schema) []Rule {
 	return rules
 }
 
-// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is one if its text has the
-// word, so that a check of updates runs it, and reports that it cannot.
+// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is one if its
+// text has the word, so that a check of updates runs it, and reports that it cannot.
 func Transition(r Rule) bool {
 	if !strings.Contains(r.Text, "oldSelf") {
 		return false
@@ -90,7 +90,9 @@ func (r *Rule) hidesName() bool {
 	return r.MessageExpression != "" || r.Reason == string(field.ErrorTypeDuplicate)
 }
 
-// inAllOf reports whether some of rules are inside allOf. The server runs these only beside others, so then all stay together.
+// inAllOf reports whether some of rules are inside allOf. The server runs these only beside others, so then all stay
+// together.
 func inAllOf(rules []Rule) bool {
-	return slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(pointer.Names(r.SchemaPath), "allOf") })
+	return slices.ContainsFunc(rules,
+		func(r Rule) bool { return slices.Contains(pointer.Names(r.SchemaPath), "allOf") })
 }

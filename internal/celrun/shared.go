@@ -20,8 +20,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one project, have most
-// of their rules in common. It keeps the last conversions of schemas too. The zero value is ready to use. It is safe for concurrent use.
+// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one
+// project, have most of their rules in common. It keeps the last conversions of schemas too. The zero value is ready to
+// use. It is safe for concurrent use.
 type Shared struct {
 	mu        sync.Mutex
 	nodes     map[sharedID]*sharedNode
@@ -32,7 +33,8 @@ type Shared struct {
 // manyConverted bounds how many conversions are kept.
 const manyConverted = 8
 
-// Convert is the function Convert for schemas that several chapters of an audit convert. The result must not be changed.
+// Convert is the function Convert for schemas that several chapters of an audit convert. The result must not be
+// changed.
 func (c *Shared) Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
 	c.mu.Lock()
 	known := c.converted[s]
@@ -53,8 +55,8 @@ func (c *Shared) Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error)
 	return made, nil
 }
 
-// sharedID identifies a schema node with its rules: their hash, and how many equal nodes come before in the same schema. Equal nodes need
-// different labels.
+// sharedID identifies a schema node with its rules: their hash, and how many equal nodes come before in the same
+// schema. Equal nodes need different labels.
 type sharedID struct {
 	hash  [sha256.Size]byte
 	alike int
@@ -158,7 +160,8 @@ type ruled struct {
 	items, values *ruled
 }
 
-// ruledOf returns the nodes with rules in s, whose CEL type is of; nil for a schema without rules. Like the server, it skips untyped nodes.
+// ruledOf returns the nodes with rules in s, whose CEL type is of; nil for a schema without rules. Like the server, it
+// skips untyped nodes.
 func ruledOf(s *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *ruled {
 	if of == nil {
 		return nil
@@ -194,9 +197,10 @@ func ruledOf(s *structuralschema.Structural, of *apiservercel.DeclType, isRoot b
 	return r
 }
 
-// reduced returns s without the properties that none of values has, and without those that no rule reads: outside of rules, nodes
-// are kept that have rules below them, which r says; a nil r is for what is inside. Each time that a rule reads a field, the server's
-// CEL copies the schemas of all properties beside it; those of fields that are absent decide nothing.
+// reduced returns s without the properties that none of values has, and without those that no rule reads: outside of
+// rules, nodes are kept that have rules below them, which r says; a nil r is for what is inside. Each time that a rule
+// reads a field, the server's CEL copies the schemas of all properties beside it; those of fields that are absent
+// decide nothing.
 func reduced(s *structuralschema.Structural, r *ruled, values ...any) *structuralschema.Structural {
 	if r != nil && r.bare != nil {
 		r = nil
@@ -240,8 +244,8 @@ func reduced(s *structuralschema.Structural, r *ruled, values ...any) *structura
 	return &out
 }
 
-// on returns the server's validator with the schema of p, reduced for the values that an object and the one before have. It compiles
-// the rules of those schema nodes alone.
+// on returns the server's validator with the schema of p, reduced for the values that an object and the one before
+// have. It compiles the rules of those schema nodes alone.
 func (p *program) on(newObj, oldObj any, shared *Shared) *cel.Validator {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package celrun runs the CEL rules of a schema (x-kubernetes-validations) with the API server's own validator, as an
-// update or create of a custom resource does: with its cost limits, messageExpression, fieldPath, reason, optionalOldSelf
-// and ratcheting. It says which rule each error comes from, which the server's errors do not.
+// update or create of a custom resource does: with its cost limits, messageExpression, fieldPath, reason,
+// optionalOldSelf and ratcheting. It says which rule each error comes from, which the server's errors do not.
 //
 // It does not check that objects fit the schema: an API server runs no rule on an object with the wrong types, and so
 // callers with objects of unknown origin validate these first.
@@ -36,11 +36,11 @@ import (
 
 // Violation is an error of the API server's validator about one rule.
 type Violation struct {
-	// Rule is the rule that refuses; its Text is empty where the server's error concerns no single rule, as when the cost
-	// of all rules together exceeds the budget.
+	// Rule is the rule that refuses; its Text is empty where the server's error concerns no single rule, as when the
+	// cost of all rules together exceeds the budget.
 	Rule Rule
-	// Path is the field that the server names: the rule's fieldPath, otherwise the field that the rule is on; "" for the
-	// whole object.
+	// Path is the field that the server names: the rule's fieldPath, otherwise the field that the rule is on; "" for
+	// the whole object.
 	Path    string
 	Message string // the server's, without the path and the value
 	Type    field.ErrorType
@@ -60,7 +60,8 @@ type Validator struct {
 
 // New returns the validator of the rules of s that keep holds for, such as Transition; nil keeps all. It returns nil
 // where there is none, at the cost of one walk over s; the methods of a nil Validator accept everything. Rules are
-// compiled at the first use, which takes milliseconds for each schema node with rules. s is not copied: do not change it.
+// compiled at the first use, which takes milliseconds for each schema node with rules. s is not copied: do not change
+// it.
 func New(s *spec.Schema, keep func(Rule) bool) *Validator {
 	rules := Rules(s)
 	if keep != nil {
@@ -82,8 +83,8 @@ func New(s *spec.Schema, keep func(Rule) bool) *Validator {
 }
 
 // Strict returns a validator of the same rules that does not ratchet: an update has to satisfy plain rules also where
-// nothing changed. It is several times as fast on large schemas if the objects have few of their fields, and compiles no rule
-// that shared has for a field of the same type.
+// nothing changed. It is several times as fast on large schemas if the objects have few of their fields, and compiles
+// no rule that shared has for a field of the same type.
 func (v *Validator) Strict(shared *Shared) *Validator {
 	if v == nil {
 		return nil
@@ -106,7 +107,8 @@ func EditAt(s *structuralschema.Structural, names []string, edit func(*structura
 			EditAt(&property, names[2:], edit)
 			s.Properties[names[1]] = property // which is a value
 		}
-	case names[0] == "additionalProperties" && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
+	case names[0] == "additionalProperties" && s.AdditionalProperties != nil &&
+		s.AdditionalProperties.Structural != nil:
 		EditAt(s.AdditionalProperties.Structural, names[1:], edit)
 	case names[0] == "items" && s.Items != nil:
 		EditAt(s.Items, names[1:], edit)
@@ -121,8 +123,8 @@ func (v *Validator) Rules() []Rule {
 	return slices.Clone(v.rules)
 }
 
-// compile compiles rules, each with its label as its message, and no others. Where named is set, a rule has nothing that
-// could hide the label.
+// compile compiles rules, each with its label as its message, and no others. Where named is set, a rule has nothing
+// that could hide the label.
 func (v *Validator) compile(rules []Rule, named bool) (*program, error) {
 	labels := map[string]map[int]string{} // by schema path and index
 	for i, r := range v.rules {
@@ -172,8 +174,8 @@ func relabel(extensions spec.Extensions, labels map[int]string, named bool) erro
 	return nil
 }
 
-// run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks at
-// the whole object, so that it is left out where there are none.
+// run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks
+// at the whole object, so that it is left out where there are none.
 func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorList {
 	var old any
 	var options []cel.Option
@@ -181,7 +183,8 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 		old = oldObj
 	}
 	if oldObj != nil && v.plain {
-		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
+		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj,
+			&model.Structural{Structural: p.structural})))
 	}
 	var validator *cel.Validator
 	if v.shared != nil && !p.together {
@@ -189,7 +192,8 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	} else {
 		validator = p.validator()
 	}
-	errs, _ := validator.Validate(context.Background(), nil, nil, newObj, old, celconfig.RuntimeCELCostBudget, options...)
+	errs, _ := validator.Validate(context.Background(), nil, nil, newObj, old, celconfig.RuntimeCELCostBudget,
+		options...)
 	for _, err := range errs {
 		err.Detail = sharedLabel.ReplaceAllStringFunc(err.Detail, p.label)
 	}
@@ -203,19 +207,20 @@ func label(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
 var labeled = regexp.MustCompile("\x00([0-9]+)\x00")
 
 // ValidateUpdate returns the violations of an update, or of a create where oldObj is nil, sorted by path; nil when all
-// rules accept it. Transition rules do not run for a create, unless they have optionalOldSelf. Objects are as the server
-// has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are not
-// changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+// rules accept it. Transition rules do not run for a create, unless they have optionalOldSelf. Objects are as the
+// server has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are
+// not changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
 //
-// A rule that compares amounts of millions of digits does not end: it counts as a violation, as the server's request would
-// time out.
+// A rule that compares amounts of millions of digits does not end: it counts as a violation, as the server's request
+// would time out.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
 	if v == nil {
 		return nil, nil
 	}
 	if v.counts {
 		if text := cmp.Or(canonical.Vast(newObj), canonical.Vast(oldObj)); text != "" {
-			return []Violation{{Message: "the rules cannot be evaluated: the amount " + text + " has too many digits", Type: field.ErrorTypeInvalid}}, nil
+			return []Violation{{Message: "the rules cannot be evaluated: the amount " + text + " has too many digits",
+				Type: field.ErrorTypeInvalid}}, nil
 		}
 	}
 	p, err := v.program()
@@ -237,7 +242,8 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, 
 // sortViolations sorts by path, then by the place of the rule.
 func sortViolations(violations []Violation) {
 	slices.SortStableFunc(violations, func(a, b Violation) int {
-		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
+		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath),
+			cmp.Compare(a.Rule.Index, b.Rule.Index))
 	})
 }
 
@@ -294,7 +300,8 @@ func Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
 		return nil, err
 	}
 	internal := new(apiextensions.JSONSchemaProps)
-	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, internal, nil)
+	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, internal,
+		nil)
 }
 
 // compile compiles s the way a schema takes through the API server: decoded, converted, made structural.

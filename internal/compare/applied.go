@@ -4,20 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/apply"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -26,15 +18,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// What a server stores by an apply of a custom resource is not always what the manifest says: internal/apply computes it. With {audit: {rules:
-// [{name: a}]}} before, where rules is a list of list-type map, a server-side apply of
+// What a server stores by an apply of a custom resource is not always what the manifest says: internal/apply computes
+// it. With {audit: {rules: [{name: a}]}} before, where rules is a list of list-type map, a server-side apply of
 //
 //	{class: x, audit: {rules: []}}
 //
-// removes audit as a whole, and a client-side apply stores it as it is. Rules judge what is stored, and so may required fields and plain rules.
+// removes audit as a whole, and a client-side apply stores it as it is. Rules judge what is stored, and so may required
+// fields and plain rules.
 
-// applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
-// to v.
+// applied returns p with the new object as its request stores it. If that object is not valid although the manifest is,
+// applied adds the reason to v.
 func (d *customKind) applied(v *verdict, p request) request {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !d.mayDiffer(p) {
@@ -80,43 +73,27 @@ func (d *customKind) applied(v *verdict, p request) request {
 	return p
 }
 
-// newMerging returns how the objects of a CRD merge, in each of its versions.
-func newMerging(c *crd.CRD) *apply.Kind {
-	models := map[string]*spec.Schema{}
-	for _, v := range c.Versions {
-		models[v.Name] = apply.Model(apischema.GroupVersionKind{Group: c.Group, Version: v.Name, Kind: c.Kind}, v.Schema)
-	}
-	return &apply.Kind{Types: apply.NewTypes(models)}
-}
-
-// withoutStatus returns a manifest without the status, if only the subresource writes it.
-func withoutStatus(version *crd.Version, manifest map[string]any) map[string]any {
-	if version.HasStatus {
-		manifest = maps.Clone(manifest)
-		delete(manifest, "status")
-	}
-	return manifest
-}
-
-// emptied adds the nulls that a server-side apply would store and that may not be null. The API server makes null of an object in which nothing
-// is left.
+// emptied adds the nulls that a server-side apply would store and that may not be null. The API server makes null of an
+// object in which nothing is left.
 func (d *customKind) emptied(v *verdict, sent *manifest.Object, version *crd.Version, p request) bool {
 	nulls := nulls(version.Schema, sent.Stored, side{p.new.Value(), p.old.Value()}, nil)
 	for _, at := range nulls {
 		path := at.String()
 		if yamldoc.At(p.new.Value(), at...) == nil {
-			v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
+			v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null",
+				path),
 				"remove "+path+" from the manifest instead of setting it to null")
 			continue
 		}
-		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of "+
+			"type object", path),
 			"remove "+path+" from the manifest instead of emptying it")
 	}
 	return len(nulls) > 0
 }
 
-// asWritten puts into a stored object what locks tell apart and no client-side apply sends: null in the place of no value, and integers that
-// a patch rounds.
+// asWritten puts into a stored object what locks tell apart and no client-side apply sends: null in the place of no
+// value, and integers that a patch rounds.
 func asWritten(written, stored, old any) {
 	switch written := written.(type) {
 	case map[string]any:
@@ -146,8 +123,10 @@ func asWritten(written, stored, old any) {
 	}
 }
 
-// invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest, whose field at the path is not stored.
-func (d *customKind) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any, at fieldpath.Path, serverSide bool) {
+// invalid adds to v the first mistake that the server finds in what a request stores, and not in the manifest, whose
+// field at the path is not stored.
+func (d *customKind) invalid(v *verdict, p request, sent *manifest.Object, version *crd.Version, oldObj map[string]any,
+	at fieldpath.Path, serverSide bool) {
 	written, err := d.prepare(version, p.new)
 	if err != nil {
 		return
@@ -165,15 +144,17 @@ func (d *customKind) invalid(v *verdict, p request, sent *manifest.Object, versi
 	message, edit := "client-side apply is refused: null removes %s", "set %s to a value, not to null"
 	switch isNull := yamldoc.At(p.new.Value(), at...) == nil; {
 	case serverSide && isNull:
-		message, edit = "server-side apply is refused: it sends null for %s, of which a default stays", "remove %s from the manifest instead of setting it to null"
+		message, edit = "server-side apply is refused: it sends null for %s, of which a default stays",
+			"remove %s from the manifest instead of setting it to null"
 	case serverSide:
-		message, edit = "server-side apply is refused: it removes %s, in which nothing but empty lists is left", "keep a value in %s"
+		message, edit = "server-side apply is refused: it removes %s, in which nothing but empty lists is left",
+			"keep a value in %s"
 	}
 	v.addServerSide(at, fmt.Sprintf(message, at)+", and then "+mistakes[i], fmt.Sprintf(edit, at))
 }
 
-// nulls returns the steps to the nulls of a stored object where the schema allows none and has no default, but for those that both manifests
-// have: they were not applied server-side. Manifests has the new one and the old one.
+// nulls returns the steps to the nulls of a stored object where the schema allows none and has no default, but for
+// those that both manifests have: they were not applied server-side. Manifests has the new one and the old one.
 func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list []fieldpath.Path) {
 	switch stored := stored.(type) {
 	case nil:
@@ -186,7 +167,8 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 			if len(at) == 0 && name == "metadata" || is.OK && is.Data == nil && was.OK && was.Data == nil {
 				continue
 			}
-			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name), append(slices.Clip(at), name))...)
+			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name),
+				append(slices.Clip(at), name))...)
 		}
 	case []any:
 		if jsonvalue.Equal(manifests.written, manifests.prepared) {
@@ -197,13 +179,15 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 			if s != nil {
 				was, _ = kind.OldItem(s, stored, manifests.prepared, i)
 			}
-			list = append(list, nulls(schema.Below(s, i), stored[i], side{kind.Child(manifests.written, i).Data, was.Data}, append(slices.Clip(at), i))...)
+			list = append(list, nulls(schema.Below(s, i), stored[i],
+				side{kind.Child(manifests.written, i).Data, was.Data}, append(slices.Clip(at), i))...)
 		}
 	}
 	return list
 }
 
-// taken returns the steps to the first field of a manifest that is not stored, or null there and something else in what is stored.
+// taken returns the steps to the first field of a manifest that is not stored, or null there and something else in what
+// is stored.
 func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	switch written := written.(type) {
 	case map[string]any:
@@ -226,49 +210,9 @@ func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	return nil, false
 }
 
-// validity lists what the server finds wrong with an object, or with an update if the old one is not nil. It is nil if the schema cannot
-// be used. Transition rules are left out, and rules that read the status: it is the cluster's.
-type validity func(newObj, oldObj map[string]any) []string
-
-func newValidity(s *spec.Schema) validity {
-	converted, err := celrun.Convert(s)
-	if err != nil {
-		return nil
-	}
-	validator, _, err := validation.NewSchemaValidator(converted)
-	if err != nil {
-		return nil
-	}
-	structural, err := structuralschema.NewStructural(converted)
-	if err != nil {
-		return nil
-	}
-	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !kind.ReadsStatus(r) })
-	return func(newObj, oldObj map[string]any) (mistakes []string) {
-		errs := validation.ValidateCustomResource(nil, newObj, validator)
-		if oldObj != nil {
-			correlated := common.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: structural})
-			errs = validation.ValidateCustomResourceUpdate(nil, newObj, oldObj, validator, validation.WithRatcheting(correlated))
-		}
-		if oldObj == nil || len(listtype.ValidateListSetsAndMaps(nil, structural, oldObj)) == 0 {
-			errs = append(errs, listtype.ValidateListSetsAndMaps(nil, structural, newObj)...)
-		}
-		for _, e := range errs {
-			mistakes = append(mistakes, strings.TrimSuffix(fmt.Sprintf("%s: %v: %s", e.Field, e.Type, e.Detail), ": ")) // without the value
-		}
-		broken, err := rules.ValidateUpdate(newObj, oldObj)
-		if err != nil {
-			return nil
-		}
-		for _, b := range broken {
-			mistakes = append(mistakes, strings.TrimPrefix(b.Path+": "+b.Message, ": "))
-		}
-		return mistakes
-	}
-}
-
-// mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than what the new one says: they
-// have null or something empty, other than in the metadata, or rules may see what the cluster has more than the manifest and its defaults.
+// mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than
+// what the new one says: they have null or something empty, other than in the metadata, or rules may see what the
+// cluster has more than the manifest and its defaults.
 func (d *customKind) mayDiffer(p request) bool {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	if leavesEmpty(p.new) || leavesEmpty(p.old) || newVersion == nil || oldVersion == nil {
@@ -276,23 +220,6 @@ func (d *customKind) mayDiffer(p request) bool {
 	}
 	more := d.before != nil || len(d.crd.Versions) > 1 || d.versions[newVersion].layered()
 	return more && !(d.versions[newVersion].Empty() && d.versions[oldVersion].Empty())
-}
-
-// defaultsAContainer reports whether a default is an object or list that is not empty. What an apply sets in it is merged into it.
-func defaultsAContainer(s *spec.Schema) bool {
-	for _, node := range schema.Nodes(s) {
-		switch value := node.Default.(type) {
-		case map[string]any:
-			if len(value) > 0 {
-				return true
-			}
-		case []any:
-			if len(value) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func leavesEmpty(o *manifest.Object) bool {

@@ -14,28 +14,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// Deployment tools send different requests for the same manifests, and the API server refuses some of them only. What is known
-// about who applies decides which requests are predicted; where several are possible and their verdicts differ, the verdict is
-// unknown and names them. testdata/appliers has what a real server answered to each.
-
-// applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings, where the applier
-// beats the method of the tool.
-func (c *checker) applier(o *manifest.Object) tool.Applier {
-	a := o.AppliedBy.By(c.DefaultTool)
-	if (a.Tool == "" || a.Assumed) && len(a.Methods) == 0 && c.DefaultApplier != "" {
-		a.Methods = []tool.Method{c.DefaultApplier}
-	}
-	if c.Applier != "" {
-		a.Methods = []tool.Method{c.Applier}
-	}
-	if a.Tool == "" && slices.Equal(a.Methods, []tool.Method{tool.ThreeWay}) {
-		a.Tool = tool.Helm // nobody else merges so
-	}
-	return a
-}
-
-// threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
-const threeWay = builtin.Applier(apply.ThreeWay)
+// Deployment tools send different requests for the same manifests, and the API server refuses some of them only. What
+// is known about who applies decides which requests are predicted; where several are possible and their verdicts
+// differ, the verdict is unknown and names them. testdata/appliers has what a real server answered to each.
 
 // way is one request that can be made for an update.
 type way struct {
@@ -82,38 +63,10 @@ type outcome struct {
 	verdict
 }
 
-// judgeRequests judges an object that both sides have by all requests that are possible. A cluster has answered already.
-func (c *checker) judgeRequests(p request) (verdict, error) {
-	if p.live != nil {
-		return c.judgeRequest(p)
-	}
-	var outcomes []outcome
-	for _, w := range c.ways(p) {
-		if i := slices.IndexFunc(outcomes, func(o outcome) bool { return c.sameRequest(p, o, w) }); i >= 0 {
-			outcomes = append(outcomes, outcome{w, outcomes[i].verdict})
-			continue
-		}
-		q := p
-		q.by = w.by
-		v, err := c.judgeRequest(q)
-		if err != nil {
-			return v, err
-		}
-		outcomes = append(outcomes, outcome{w, v})
-	}
-	v := agree(outcomes)
-	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p) // whether the old Job is there or not
-	if expires(p.old) && len(v.violations) > 0 && !replaced {
-		return verdict{unknown: []result.Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
-			"refused unless the cluster has deleted the old Job by then, which has ttlSecondsAfterFinished; a new one is created in that case: %s%s",
-			v.violations[0].Message, askCluster)}}}, nil
-	}
-	return v, nil
-}
-
-// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ where a server-side
-// apply is refused on its own, and where the manifest has something that requests store in their own ways. Of built-in kinds, client-side applies differ where another one is refused, where a
-// manifest has null, and for Deployments; Flux where there is anything that it normalizes.
+// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ where a
+// server-side apply is refused on its own, and where the manifest has something that requests store in their own ways.
+// Of built-in kinds, client-side applies differ where another one is refused, where a manifest has null, and for
+// Deployments; Flux where there is anything that it normalizes.
 func (c *checker) sameRequest(p request, o outcome, w way) bool {
 	if o.by == w.by {
 		return true
@@ -130,11 +83,14 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 		return true
 	case of == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v violation) bool { return v.Lock == lockServer })
-		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *customKind) bool { return d.mayDiffer(p) })
+		return serverSide(o.by) && serverSide(w.by) ||
+			!ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}],
+				func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
-		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) && of.Kind != "Deployment"
+		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) &&
+			of.Kind != "Deployment"
 	}
 	return len(o.violations) == 0 && !kind.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
 }
@@ -148,7 +104,7 @@ func expires(o *manifest.Object) bool {
 }
 
 // agree makes one verdict of those on all ways. Where some refuse and others accept, it is unknown.
-func agree(outcomes []outcome) verdict {
+func agree(outcomes []outcome, whoApplies string) verdict {
 	var refusing, accepting []outcome
 	for _, o := range outcomes {
 		if len(o.violations)+o.more > 0 {
@@ -178,11 +134,13 @@ func agree(outcomes []outcome) verdict {
 		for _, v := range o.violations[:min(len(o.violations), shown)] {
 			var same []outcome
 			for _, other := range refusing {
-				if slices.ContainsFunc(other.violations, func(w violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
+				if slices.ContainsFunc(other.violations,
+					func(w violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
 					same = append(same, other)
 				}
 			}
-			message := fmt.Sprintf("refused by %s: %s; accepted by %s; --applier says who applies", wayNames(same), v.Message, wayNames(accepting))
+			message := fmt.Sprintf("refused by %s: %s; accepted by %s; %s", wayNames(same), v.Message,
+				wayNames(accepting), whoApplies)
 			all.addRemarks([]result.Remark{{Path: v.Path, Message: message}}, nil)
 		}
 	}
@@ -203,34 +161,6 @@ func wayNames(outcomes []outcome) string {
 		return strings.Join(list[:n], ", ") + " and " + list[n]
 	}
 	return list[0]
-}
-
-// judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all others.
-// Whoever disables updates with one change and enables them with the next gets around every lock in between: what the cluster
-// has then is not known.
-func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
-	by := p.applier
-	by.InstallsOnce = p.old.AppliedBy.InstallsOnce
-	is, was := p.applier.LeftAlone(p.new.Document.Object), by.LeftAlone(p.old.Value())
-	const path = "metadata"
-	switch {
-	case is == "" && (was == "" || p.live != nil):
-		return v, false, nil
-	case is == "":
-		v.unknown = []result.Remark{{Path: path, Message: fmt.Sprintf(
-			"%s: refused if the object in the cluster differs from NEW in a locked field%s", leftAlone("old object", was), askCluster)}}
-		return v, true, nil
-	case was == "":
-		if v, err = c.judgeRequests(p); err != nil {
-			return v, true, err
-		}
-		if len(v.violations)+v.more > 0 {
-			return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
-				"%s; without that, the update is refused: %s", leftAlone("changed object", is), v.violations[0].summary())}}}, true, nil
-		}
-	}
-	note := "not compared: " + leftAlone("object", is)
-	return verdict{unknown: v.unknown, notes: []result.Remark{{Path: path, Message: note}}}, true, nil
 }
 
 // leftAlone says why a tool does not update an object.

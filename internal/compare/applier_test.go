@@ -236,7 +236,7 @@ func TestAgree(t *testing.T) {
 		{"three ways", []outcome{{server, refused("a: x")}, {flux, refused("a: x")}, {client, refused("a: x")}, {put, verdict{}}}, nil,
 			[]string{"a: refused by server-side apply and client-side apply: x; accepted by a PUT; --applier says who applies"}, 0},
 	} {
-		v := agree(row.outcomes)
+		v := agree(row.outcomes, flags().WhoApplies)
 		var refuses, unknown []string
 		for _, b := range v.violations {
 			refuses = append(refuses, b.Path+": "+b.Message)

@@ -7,22 +7,25 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
-// Two branches that were merged into each other have several merge bases, and none of them alone is what a cluster has. Each is compared
-// with NEW. For example, a field that one base has as "a", and the other one and NEW as "b", was changed by a commit that is merged already:
-// only the first comparison refuses it, and it does not count.
+// Two branches that were merged into each other have several merge bases, and none of them alone is what a cluster has.
+// Each is compared with NEW. For example, a field that one base has as "a", and the other one and NEW as "b", was
+// changed by a commit that is merged already: only the first comparison refuses it, and it does not count.
 
-// AgainstBase keeps the refusals that a comparison of the same NEW with another merge base shows, too. What one of the two comparisons could
-// not check is not checked. base names the other one in messages.
+// AgainstBase keeps the refusals that a comparison of the same NEW with another merge base shows, too. What one of the
+// two comparisons could not check is not checked. base names the other one in messages.
 func (r *Report) AgainstBase(base string, other *Report) {
 	if r.MoreViolations+other.MoreViolations == 0 {
 		r.dropViolations(base, other)
 	}
-	r.Unknown = union(r.Unknown, other.Unknown, func(u result.Remark) any { return [3]string{u.Kind, u.Object, u.Path} })
+	r.Unknown = union(r.Unknown, other.Unknown,
+		func(u result.Remark) any { return [3]string{u.Kind, u.Object, u.Path} })
 	r.NotCovered = union(r.NotCovered, other.NotCovered, func(n result.NotCovered) any {
 		return result.NotCovered{Unit: n.Unit, Kind: n.Kind, Changed: n.Changed}
 	})
-	r.SkippedKinds = union(r.SkippedKinds, other.SkippedKinds, func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
-	r.UncheckedKinds = union(r.UncheckedKinds, other.UncheckedKinds, func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
+	r.SkippedKinds = union(r.SkippedKinds, other.SkippedKinds,
+		func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
+	r.UncheckedKinds = union(r.UncheckedKinds, other.UncheckedKinds,
+		func(k result.KindCount) any { return [3]any{k.APIVersion, k.Kind, k.Changed > 0} })
 	r.Errors = union(r.Errors, other.Errors, func(e Error) any { return e.Text })
 	r.finish(r.Strict)
 }
@@ -40,9 +43,11 @@ func (r *Report) dropViolations(base string, other *Report) {
 	for _, v := range r.Violations {
 		refused[[2]string{v.Kind, v.Object}] = true
 	}
-	r.Replacements = slices.DeleteFunc(r.Replacements, func(x result.Replacement) bool { return !refused[[2]string{x.Kind, x.Object}] })
+	r.Replacements = slices.DeleteFunc(r.Replacements,
+		func(x result.Replacement) bool { return !refused[[2]string{x.Kind, x.Object}] })
 	if dropped := before - len(r.Violations); dropped > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("violations that do not count, since a comparison with the merge base %s does not show them: %d", base, dropped))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("violations that do not count, since a comparison with the merge "+
+			"base %s does not show them: %d", base, dropped))
 	}
 }
 

@@ -16,8 +16,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// caveats returns warnings about a check that looks cleaner than it is. CRDs of the tree that the change does not touch are not its
-// subject.
+// Warnings and notes about a check as a whole. For example, a change of objects whose CRD has no lock at all is
+// accepted, and a warning names the CRD.
+
+// caveats returns warnings about a check that looks cleaner than it is. CRDs of the tree that the change does not touch
+// are not its subject.
 func (c *checker) caveats(pairs []pair) []string {
 	switch {
 	case c.report.Checked == 0 && len(c.report.Errors)+len(c.report.Excluded)+c.report.Unchanged > 0:
@@ -31,7 +34,8 @@ func (c *checker) caveats(pairs []pair) []string {
 		if c.report.Skipped > 0 {
 			which = "object that a schema covers"
 		}
-		list = append(list, fmt.Sprintf("nothing was compared: no %s is in both OLD and NEW (%d created, %d deleted)", which, c.report.Created, c.report.Deleted))
+		list = append(list, fmt.Sprintf("nothing was compared: no %s is in both OLD and NEW (%d created, %d deleted)",
+			which, c.report.Created, c.report.Deleted))
 	}
 	seen := map[*crd.Version]bool{}
 	var unlocked []string
@@ -50,7 +54,8 @@ func (c *checker) caveats(pairs []pair) []string {
 					list = append(list, misspelled(v)...)
 				}
 				seen[v] = true
-				locked = locked || !d.unlocked(v) || c.guarded(d, p) || c.kinds.operators != nil && d.ofConfigConnector()
+				locked = locked || !d.unlocked(v) || c.guarded(d, p) ||
+					c.kinds.operators != nil && d.ofConfigConnector()
 				if changed := d.onlyOld || !d.inOld; changed || c.given(d.crd) {
 					name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
 				}
@@ -84,21 +89,23 @@ func (c *checker) nothingChecked() []string {
 	case len(kinds) == 0:
 		return []string{"nothing was checked: OLD and NEW hold no Kubernetes object"}
 	case len(kinds) == 1 && kinds[0] == "CustomResourceDefinition":
-		return []string{"nothing was checked: OLD and NEW hold CRDs only; to compare two CRDs, use fieldlock lint --old OLD NEW"}
+		return []string{"nothing was checked: OLD and NEW hold CRDs only; to compare two CRDs, " + c.Advice.LintCRDs}
 	}
-	return []string{fmt.Sprintf("nothing was checked: no schema covers any of the objects; give the CRDs of %s with --schema", Enumerate(kinds))}
+	return []string{fmt.Sprintf("nothing was checked: no schema covers any of the objects; give the CRDs of %s %s",
+		Enumerate(kinds), c.Advice.WithSchema)}
 }
 
 // unlocked reports whether the version has neither locks nor transition rules.
 func (d *customKind) unlocked(v *crd.Version) bool { return d.versions[v].Empty() }
 
-// misspelled lists the keys in a schema that look like locks and are not: without lint, a misspelled lock would pass for
-// one that holds.
+// misspelled lists the keys in a schema that look like locks and are not: without lint, a misspelled lock would pass
+// for one that holds.
 func misspelled(v *crd.Version) []string {
 	var list []string
 	for _, f := range immutability.Lint(v.Schema) {
 		if f.Rule == rule.UnknownKey {
-			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
+			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path,
+				f.Message))
 		}
 	}
 	return list
@@ -107,8 +114,8 @@ func misspelled(v *crd.Version) []string {
 // maxRepeatedKeys bounds the warnings about repeated keys.
 const maxRepeatedKeys = 20
 
-// repeatedKeys returns warnings about the keys that a mapping of NEW has twice, with different values. What OLD has with
-// the same values, in any file, is not new.
+// repeatedKeys returns warnings about the keys that a mapping of NEW has twice, with different values. What OLD has
+// with the same values, in any file, is not new.
 func repeatedKeys(news, olds []*yamldoc.Repeat) []string {
 	known := map[string][]*yamldoc.Repeat{}
 	for _, r := range olds {
@@ -140,8 +147,9 @@ func Enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// hiddenObjects adds what is to know about objects that NEW has only in directories whose name starts with a dot, or in files that
-// the settings exclude. They are not part of NEW, so they count as deleted; but kubectl apply -R reads such files, and other tools may.
+// hiddenObjects adds what is to know about objects that NEW has only in directories whose name starts with a dot, or in
+// files that the settings exclude. They are not part of NEW, so they count as deleted; but kubectl apply -R reads such
+// files, and other tools may.
 func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pairs []pair) {
 	var names []string
 	for _, p := range pairs {
@@ -168,23 +176,29 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		o := found[p.old.ID]
 		hint := "NEW has the object only in a directory whose name starts with a dot, which check does not read"
 		if !manifest.IsHidden(o.Path) {
-			hint = "NEW has the object only in a file that exclude in the settings leaves out, or that is expected output of tests; check does not read it"
+			hint = "NEW has the object only in a file that exclude in the settings leaves out, or that is expected " +
+				"output of tests; check does not read it"
 		}
 		v, err := c.judge(pair{new: o, old: p.old})
 		switch {
 		case err != nil:
-			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
+			c.report.Unknown = append(c.report.Unknown,
+				result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
 		case len(v.violations) > 0:
-			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, v.violations[0].at), Path: v.violations[0].Path, Message: fmt.Sprintf(
-				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
+			c.report.Unknown = append(c.report.Unknown,
+				result.Remark{Subject: subject(o, v.violations[0].at), Path: v.violations[0].Path, Message: fmt.Sprintf(
+					"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
 		default:
-			c.report.Notes = append(c.report.Notes, result.Remark{Subject: subject(o, nil), Message: hint + ", so it counts as deleted; kubectl apply -R does"})
+			c.report.Notes = append(c.report.Notes,
+				result.Remark{Subject: subject(o, nil),
+					Message: hint + ", so it counts as deleted; kubectl apply -R does"})
 		}
 	}
 }
 
-// overridden adds notes about changes of files that would be refused as they are written, and do not reach what the units print that read
-// the files: a unit that somebody adds may set a locked field to today's value. Somebody may still apply the files without it.
+// overridden adds notes about changes of files that would be refused as they are written, and do not reach what the
+// units print that read the files: a unit that somebody adds may set a locked field to today's value. Somebody may
+// still apply the files without it.
 func (c *checker) overridden(in *Input, pairs []pair) {
 	objects := func(files []manifest.File) []*manifest.Object {
 		list := manifest.ObjectsWithoutCRDs(files).Objects
@@ -213,30 +227,37 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 		for i := range v.violations {
 			b := &v.violations[i]
 			reaches := func(unit string) bool {
-				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}], func(q pair) bool { return q.changes(p.new, b.at) })
+				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}],
+					func(q pair) bool { return q.changes(p.new, b.at) })
 			}
 			if strings.Contains(fmt.Sprint(b.old.Data, b.new.Data), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
 			}
-			remark := result.Remark{Subject: subject(p.new, b.at), Path: b.Path, Message: "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
+			remark := result.Remark{Subject: subject(p.new, b.at), Path: b.Path,
+				Message: "no unit that can be rendered reads the file; applied as it is written, " +
+					"the change is refused: " + b.summary()}
 			if len(readers) == 0 {
 				if failing := in.Failing[p.new.Path]; len(failing) > 0 {
-					remark.Message = fmt.Sprintf("%s cannot be rendered; applied as it is written, the change is refused: %s", Enumerate(failing), b.summary())
+					remark.Message = fmt.Sprintf("%s cannot be rendered; applied as it is written, the change is "+
+						"refused: %s", Enumerate(failing), b.summary())
 				}
 				c.report.Unknown = append(c.report.Unknown, remark)
 				break
 			}
-			remark.Message = fmt.Sprintf("the change does not reach the objects of %s; if the file is applied as it is written, the change is refused: %s", Enumerate(readers), b.summary())
+			remark.Message = fmt.Sprintf("the change does not reach the objects of %s; if the file is applied as it "+
+				"is written, the change is refused: %s", Enumerate(readers), b.summary())
 			c.report.Notes = append(c.report.Notes, remark)
 			break
 		}
 	}
 }
 
-// changes reports whether what a unit prints of a written object changes with it at a path: its value there, or its name.
+// changes reports whether what a unit prints of a written object changes with it at a path: its value there, or its
+// name.
 func (p pair) changes(written *manifest.Object, at fieldpath.Path) bool {
 	if !strings.Contains(cmp.Or(p.new, p.old).Name, written.Name) {
 		return false
 	}
-	return p.new == nil || p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new.Value(), at.Reach(p.new.Value())...), yamldoc.At(p.old.Value(), at.Reach(p.old.Value())...))
+	return p.new == nil || p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new.Value(), at.Reach(p.new.Value())...),
+		yamldoc.At(p.old.Value(), at.Reach(p.old.Value())...))
 }

@@ -1,122 +1,52 @@
-// Package compare checks one set of Kubernetes objects against an older one: it pairs the objects, finds the schemas
-// that cover them, and reports every change that an API server would refuse.
-//
-//	report, err := compare.Check(compare.Input{Old: oldFiles, New: newFiles}, compare.Options{})
-//
-// It has no flags, reads no files and prints nothing, so it also runs in a browser. Package manifest makes its input,
-// package report prints its Report.
 package compare
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
-	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
-	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/policy"
-	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Input is what Check compares.
-type Input struct {
-	New, Old []manifest.File
-	// NewWritten and OldWritten are changed files that units read, as they are written. Readers has the units of NEW that read them, by their
-	// paths. What the units print is among New and Old.
-	NewWritten, OldWritten []manifest.File
-	Readers                map[string][]string
-	// Failing are the units that may read a changed file and cannot be rendered, by its path.
-	Failing map[string][]string
-	// Hidden, unless nil, returns the files of NEW that are below directories whose name starts with a dot, at least those
-	// that have one of names in them. It is called where NEW lacks objects of OLD.
-	Hidden func(names []string) []manifest.File
-	// NewSchemas and OldSchemas are schemas for the objects, as the change leaves and finds them; often the same files.
-	// CRDs among New and Old count too. A JSON Schema is for the documents that are not Kubernetes objects.
-	NewSchemas, OldSchemas manifest.Schemas
-	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
-	NewDefaults, OldDefaults map[string]any
-	// Locks are locks on schemas that somebody else owns, those of both sides; nil for none.
-	Locks *foreign.Locks
-	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
-	// with KnownOld an acceptance that is not among them is marked as new.
-	Accepted, OldAccepted *accept.List
-	KnownOld              bool
-	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
-	Live map[*yamldoc.Document]Live
-	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
-	Warnings []string
-	Errs     []error
-	// Units are what New and Old were rendered from, and NotCovered what could not be. Unchanged is how many units and files
-	// are not in New and Old, since both sides have them alike.
-	Units      []result.Unit
-	NotCovered []result.NotCovered
-	Unchanged  int
-	// Excluded are changed files that the settings exclude.
-	Excluded []string
-}
-
-// Options change how Check compares.
-type Options struct {
-	// Builtin are the kinds that need no schema; nil for none.
-	Builtin *builtin.Kinds
-	// Operators is what is known of operators' webhooks; nil for nothing.
-	Operators *operators.Catalogue
-	// Strict makes a run fail whose report is not complete.
-	Strict bool
-	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
-	NoDefaults bool
-	// Applier, unless "", is how all objects are applied; DefaultApplier how those are of which nothing else is known.
-	Applier, DefaultApplier tool.Method
-	// DefaultTool, unless "", is who deploys objects of which that is not known.
-	DefaultTool tool.Name
-	// RefuseDeletions are the costs of deletions that are violations.
-	RefuseDeletions []result.Cost
-	// Now decides which acceptances are over.
-	Now time.Time
-	// Context, unless nil, ends the comparison early: pairs that are not judged by then have its error.
-	Context context.Context
-	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
-	Begin func(pairs int)
-	Step  func()
-}
-
-// isPlain reports whether an object that has no apiVersion or no kind is a document of its own, which one of the schemas may
-// be for: a JSON Schema, or a schema that has the name in the document's kind.
+// isPlain reports whether an object that has no apiVersion or no kind is a document of its own, which one of the
+// schemas may be for: a JSON Schema, or a schema that has the name in the document's kind.
 func (in *Input) isPlain(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
-	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool {
-		_, named := d.Find("", kind)
-		return d.Root != "" || kind != "" && object["apiVersion"] == nil && named
-	})
+	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents),
+		func(d *openapi.Document) bool {
+			_, named := d.Find("", kind)
+			return d.Root != "" || kind != "" && object["apiVersion"] == nil && named
+		})
 }
 
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
-	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 { // otherwise no document is plain, and no list is copied
+	// otherwise no document is plain, and no list is copied
+	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 {
 		in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
 		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
 	alike := in.alike()
 	newSet, oldSet := in.sets(alike)
-	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+len(in.Excluded)+in.Unchanged == 0 {
+	documents := len(newPlain) + len(oldPlain) + newSet.Documents + oldSet.Documents
+	unread := len(newSet.Errs) + len(oldSet.Errs) + len(in.Errs) + len(in.NotCovered) + len(in.Excluded) + in.Unchanged
+	if documents+unread == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
+	}
+	if o.Advice == (Advice{}) {
+		o.Advice = flags()
 	}
 	amender := manifest.NewAmender(in.Locks)
 	o.Builtin = amender.Builtin(o.Builtin)
-	newCRDs, oldCRDs := amender.CRDs(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs)), amender.CRDs(slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs))
+	newCRDs, oldCRDs := amender.CRDs(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs)),
+		amender.CRDs(slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs))
 	given := func(c manifest.CRD) bool {
 		isOne := func(other manifest.CRD) bool { return other.Document == c.Document }
 		return slices.ContainsFunc(in.NewSchemas.CRDs, isOne) || slices.ContainsFunc(in.OldSchemas.CRDs, isOne)
@@ -128,11 +58,13 @@ func Check(in Input, o Options) (*Report, error) {
 		live:    in.Live,
 		report: &Report{
 			Version:      reportVersion,
-			SkippedKinds: []result.KindCount{}, Violations: []result.Violation{}, Unknown: []result.Remark{}, Notes: []result.Remark{}, Replacements: []result.Replacement{}, Deletions: []result.Deletion{},
+			SkippedKinds: []result.KindCount{}, Violations: []result.Violation{}, Unknown: []result.Remark{},
+			Notes: []result.Remark{}, Replacements: []result.Replacement{}, Deletions: []result.Deletion{},
 			UncheckedKinds: []result.KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
-	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]result.Unit{}, in.Units...), append([]result.NotCovered{}, in.NotCovered...), in.Unchanged
+	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]result.Unit{}, in.Units...),
+		append([]result.NotCovered{}, in.NotCovered...), in.Unchanged
 	c.report.Excluded = append([]string{}, in.Excluded...)
 	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
 	c.kinds.amender = amender
@@ -147,7 +79,8 @@ func Check(in Input, o Options) (*Report, error) {
 	for _, p := range newSet.Patches {
 		c.kinds.identify(p.Object)
 	}
-	c.policies = newPolicies(c.kinds, slices.Concat(in.NewSchemas.Objects, newSet.Objects), slices.Concat(in.OldSchemas.Objects, oldSet.Objects))
+	c.policies = newPolicies(c.kinds, slices.Concat(in.NewSchemas.Objects, newSet.Objects),
+		slices.Concat(in.OldSchemas.Objects, oldSet.Objects))
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -156,18 +89,22 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.fail(amender.Errs()...)
-	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings(), amender.Warnings())...)
-	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
+	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings(),
+		amender.Warnings())...)
+	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated),
+		slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
-			c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(p.Object, nil), Message: fmt.Sprintf(
-				"it is a patch of %s, and the object itself in OLD (%s); render the manifests with --render 'kustomize build DIR' to check what it changes",
-				p.Kustomization, was.Document.File)})
+			c.report.Unknown = append(c.report.Unknown,
+				result.Remark{Subject: subject(p.Object, nil), Message: fmt.Sprintf(
+					"it is a patch of %s, and the object itself in OLD (%s); %s to check what it changes",
+					p.Kustomization, was.Document.File, o.Advice.Kustomize)})
 			continue
 		}
 		c.report.Notes = append(c.report.Notes, result.Remark{Subject: subject(p.Object, nil), Message: fmt.Sprintf(
-			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
+			"it is a patch of %s, not an object, and was skipped; to check what it changes, %s", p.Kustomization,
+			o.Advice.Kustomize)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
 	olds, oldSkipped := c.covered(oldSet, nil, alike)
@@ -194,7 +131,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.overridden(&in, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
-	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
+	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...),
+		c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
 }
@@ -238,7 +176,8 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 		}
 		return func(o *manifest.Object) bool {
 			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
-			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
+			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID],
+				func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
 		}
 	}
 	newSet.ReadCRDs(wanted(oldSet), nil)
@@ -246,11 +185,12 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 	return newSet, oldSet
 }
 
-// becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if
-// there is no such object. Copies of the object in other files do not matter. A patch that OLD has too did not come from an
-// object.
+// becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p;
+// nil if there is no such object. Copies of the object in other files do not matter. A patch that OLD has too did not
+// come from an object.
 func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Object {
-	if slices.ContainsFunc(oldSet.Patches, func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
+	if slices.ContainsFunc(oldSet.Patches,
+		func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
 		return nil
 	}
 	for _, was := range oldSet.Objects {
@@ -277,36 +217,8 @@ func others(news, olds []string) int {
 	return n
 }
 
-// checker is one run of Check.
-type checker struct {
-	Options
-	given    func(manifest.CRD) bool // as a schema, beside OLD and NEW
-	kinds    *kinds
-	policies *policy.Set
-	live     map[*yamldoc.Document]Live
-	report   *Report
-	gone     gone
-}
-
-// fail adds errors to the report; nil is none.
-func (c *checker) fail(errs ...error) {
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		e := Error{Message: err.Error(), Text: err.Error()}
-		var at *yamldoc.Error
-		if errors.As(err, &at) {
-			e.File, e.Line = at.File, at.Line
-			e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.File), fmt.Sprintf(":%d", e.Line))
-			e.Message = strings.TrimPrefix(e.Message, ": ")
-		}
-		c.report.Errors = append(c.report.Errors, e)
-	}
-}
-
-// covered returns the objects of set that a definition covers, and the others. old is nil if set is OLD. What a unit has alike on
-// both sides needs no definition.
+// covered returns the objects of set that a definition covers, and the others. old is nil if set is OLD. What a unit
+// has alike on both sides needs no definition.
 func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bool) (list, skipped []*manifest.Object) {
 	for _, o := range set.Objects {
 		switch {
@@ -323,8 +235,9 @@ func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bo
 	return list, skipped
 }
 
-// failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a directory of
-// OLD such an object is not an error: kubectl refuses it, so no cluster has it, and a change may repair it.
+// failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a
+// directory of OLD such an object is not an error: kubectl refuses it, so no cluster has it, and a change may repair
+// it.
 func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 	switch {
 	case old == nil && o.Path != "":

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -32,8 +31,8 @@ type definition struct {
 	covers func(apiVersion string) bool
 	// find adds to v what is found in an update of an object that both sides have, in versions that are covered.
 	find func(v *verdict, r request) error
-	// replace returns what it takes to replace an object, whatever refuses the update. rows are the refusals of data, with
-	// their own ways out.
+	// replace returns what it takes to replace an object, whatever refuses the update. rows are the refusals of data,
+	// with their own ways out.
 	replace func(r request, rows builtin.Verdict) *result.Replacement
 }
 
@@ -96,7 +95,8 @@ func recreate(kind string, o *manifest.Object) string {
 
 // addFound adds to v what the schema of a kind finds in an update. complete adds what a violation names besides. The
 // error is that the CEL rules cannot be run.
-func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*violation, *kind.Finding)) error {
+func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
+	complete func(*violation, *kind.Finding)) error {
 	found, err := d.Find(u)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*vio
 	for i := range found.Findings {
 		f := &found.Findings[i]
 		if f.Open != "" {
-			v.unknown = append(v.unknown, result.Remark{Path: f.Path, Message: howToFindOut(f.Open)})
+			v.unknown = append(v.unknown, result.Remark{Path: f.Path, Message: f.Open + r.askCluster()})
 			continue
 		}
 		violation := newViolation(&f.Broken, f.Path, f.At)
@@ -127,9 +127,10 @@ func (v *verdict) addFound(d *kind.Definition, u kind.Update, complete func(*vio
 
 // addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds what a
 // violation names besides.
-func (v *verdict) addRows(judged builtin.Verdict, r request, who string, complete func(*violation, *builtin.Violation)) {
+func (v *verdict) addRows(judged builtin.Verdict, r request, who string,
+	complete func(*violation, *builtin.Violation)) {
 	v.rows = judged
-	v.unknown, v.notes = open(judged.Unknown, who), remarks(judged.Notes, who)
+	v.unknown, v.notes = r.open(judged.Unknown, who), remarks(judged.Notes, who)
 	for i := range judged.Violations {
 		violation := builtinViolation(&judged.Violations[i], r)
 		if complete != nil {
@@ -147,22 +148,11 @@ func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *r
 	return re
 }
 
-// askCluster ends what only the cluster can decide. Its answer to a dry run replaces the remark.
-const askCluster = "; --live asks the cluster"
-
-// howToFindOut adds to what is open that the cluster can decide it, unless the text names another flag that does.
-func howToFindOut(text string) string {
-	if strings.Contains(text, " --") {
-		return text
-	}
-	return text + askCluster
-}
-
 // open returns what the rows of a kind leave open; who begins each sentence.
-func open(list []builtin.Remark, who string) []result.Remark {
+func (r request) open(list []builtin.Remark, who string) []result.Remark {
 	all := remarks(list, who)
 	for i := range all {
-		all[i].Message = howToFindOut(all[i].Message)
+		all[i].Message += r.askCluster()
 	}
 	return all
 }
@@ -198,4 +188,12 @@ func placed(o *manifest.Object, namespace string) map[string]any {
 	object, metadata := maps.Clone(o.Document.Object), maps.Clone(metadata)
 	metadata["namespace"], object["metadata"] = namespace, metadata
 	return object
+}
+
+// kubectlName returns the arguments that name an object for kubectl.
+func kubectlName(o *manifest.Object) string {
+	if o.Place() == "" {
+		return shell.Quote(o.Name)
+	}
+	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Place())
 }

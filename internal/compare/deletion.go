@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,21 +11,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
+// Objects that NEW no longer has. A deletion is no violation, unless its cost is among those that are refused; the
+// report says what it costs, whether the tool keeps the object, and how to keep it:
+//
+//	OLD  PersistentVolumeClaim data     NEW  nothing     cost data: data can be lost with it
+//	OLD  Application shop               NEW  nothing     the worst cost of what the Application applies
+
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
-
-// gone is what NEW no longer has of the units of OLD.
-type gone struct {
-	units     map[string]goneUnit           // by their names
-	objects   map[string][]*manifest.Object // of OLD, of all units
-	uncovered []*manifest.Object            // the definers that no schema covers
-}
-
-// goneUnit is a unit that goes with the object that defines it.
-type goneUnit struct {
-	tool.Definer
-	object *manifest.Object
-}
 
 // findGone finds the units that go.
 func (c *checker) findGone(newSet, oldSet *manifest.Set) {
@@ -121,15 +113,18 @@ func waysToKeepData(o *manifest.Object) []string {
 	switch (groupKind{o.Group, o.Kind}) {
 	case groupKind{"", "PersistentVolumeClaim"}:
 		return []string{`kubectl patch pv "$(kubectl get pvc ` + kubectlName(o) + ` -o jsonpath={.spec.volumeName})" -p ` +
-			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment + "to keep only the volume with its data, before the claim is deleted"}
+			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
+			"to keep only the volume with its data, before the claim is deleted"}
 	case groupKind{"", "Namespace"}:
-		return []string{`kubectl get pv -o jsonpath='{range .items[?(@.spec.claimRef.namespace=="'` + shell.Quote(o.Name) + `'")]}{.metadata.name}{"\n"}{end}' | ` +
+		return []string{`kubectl get pv -o jsonpath='{range .items[?(@.spec.claimRef.namespace=="'` + shell.Quote(o.Name) +
+			`'")]}{.metadata.name}{"\n"}{end}' | ` +
 			`xargs -I{} kubectl patch pv {} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
 			"to keep only the volumes of its claims with their data, before the namespace is deleted"}
 	case groupKind{"", "PersistentVolume"}:
 		return []string{"to keep only the data, set spec.persistentVolumeReclaimPolicy: Retain with an earlier change"}
 	case groupKind{"apps", "StatefulSet"}:
-		return []string{"to keep only its claims, set spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Retain with an earlier change"}
+		return []string{"to keep only its claims, set spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Retain " +
+			"with an earlier change"}
 	}
 	return nil
 }
@@ -139,8 +134,8 @@ func (c *checker) uninstalled(o *manifest.Object) bool {
 	return o.AppliedBy.Uninstalls != "" && c.applier(o).Outlives(o.Value()) == "" && !c.applier(o).Recreated(o.Value())
 }
 
-// loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer the worst of
-// the objects that it applies.
+// loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer
+// the worst of the objects that it applies.
 func (c *checker) loss(o *manifest.Object) (cost result.Cost, message string) {
 	if d, ok := tool.Defines(o.Value()); ok {
 		return c.lossOf(d, nil)
@@ -154,7 +149,8 @@ func (c *checker) loss(o *manifest.Object) (cost result.Cost, message string) {
 	return worst.Cost, worst.Message
 }
 
-// lossOf returns the cost of deleting the objects of a unit, those of units within it included; outer are the units around it.
+// lossOf returns the cost of deleting the objects of a unit, those of units within it included; outer are the units
+// around it.
 func (c *checker) lossOf(d tool.Definer, outer []string) (cost result.Cost, message string) {
 	objects := c.gone.objects[d.Unit]
 	if len(objects) == 0 {
@@ -176,7 +172,8 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost result.Cost, mess
 			r.Cost, r.Message = c.lossOf(inner, append(slices.Clone(outer), d.Unit))
 		}
 		if worse(r, worst) {
-			worst = &result.Replacement{Cost: r.Cost, Message: "it applies the " + o.Kind + " " + o.String() + ": " + r.Message}
+			worst = &result.Replacement{Cost: r.Cost,
+				Message: "it applies the " + o.Kind + " " + o.String() + ": " + r.Message}
 		}
 	}
 	return worst.Cost, worst.Message
@@ -187,7 +184,8 @@ func lossBy(d *definition, o *manifest.Object) *result.Replacement {
 	retention := kind.Child(kind.Child(o.Value(), "spec").Data, "persistentVolumeClaimRetentionPolicy").Data
 	switch {
 	case known && o.Kind == "StatefulSet" && kind.Child(retention, "whenDeleted").Data == "Delete":
-		r.Cost, r.Message = result.CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
+		r.Cost, r.Message = result.CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, "+
+			"and their data"
 	case !known || r.Cost != result.CostData && r.Cost != result.CostCascade:
 		r.Message = lossMessages[r.Cost]
 	}
@@ -202,54 +200,4 @@ var lossMessages = map[result.Cost]string{
 	result.CostData:     "data can be lost with it",
 	result.CostCascade:  "other objects are deleted with it",
 	result.CostUnknown:  "its controller decides what is lost with it",
-}
-
-// The definitions of a kind know what replacing an object costs, and list the ways out for kubectl. Here they become those of the
-// tool that applies the object.
-
-// replacementOf completes the replacement of a refused object.
-func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
-	re := *v.replacement
-	if re.Cost == "" { // what refuses the update knows nothing of the kind
-		re.Cost = c.worst(request{pair: p}).Cost
-	}
-	by := c.applier(p.new)
-	refused := tool.Refused{
-		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
-		Precious: re.Cost == result.CostData || re.Cost == result.CostCascade,
-		Asked:    re.Requested,
-		Unforced: slices.ContainsFunc(v.violations, func(b violation) bool { return b.Unforced || b.EnforcedBy != "" }),
-	}
-	if p.old != nil {
-		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""
-	}
-	re.Subject, re.How = subject(p.new, nil), append([]string{}, by.WaysOut(re.How, refused)...)
-	if by.Forced && !c.requestOf(p).applier.Forced {
-		re.Message += "; spec.force of the Kustomization does not count yet, since this change adds it"
-	}
-	re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
-	return &re
-}
-
-// worst returns what replacing an object costs by the definition of its kind that costs most.
-func (c *checker) worst(p request) *result.Replacement {
-	p.old = cmp.Or(p.old, p.new)
-	worst := &result.Replacement{Cost: result.CostUnknown}
-	for i, d := range c.kinds.of(p.new) {
-		if r := d.replacement(p); i == 0 || worse(r, worst) {
-			worst = r
-		}
-	}
-	return worst
-}
-
-// harmless reports whether a replacement that the object asks for needs no acknowledgement.
-func harmless(r *result.Replacement) bool {
-	return r.Cost == result.CostNone || r.Cost == result.CostRestart || r.Cost == result.CostDowntime
-}
-
-// worse reports whether a replacement costs more than another one.
-func worse(r, other *result.Replacement) bool {
-	costs := result.Costs()
-	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }

@@ -8,17 +8,14 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// What the descriptions of a CRD say about changes: "Immutable. The region of the bucket." Nothing enforces most of such sentences,
-// so a change of the field has a note. Config Connector's webhook enforces them, in the CRDs that are made of what it compares.
+// What the descriptions of a CRD say about changes: "Immutable. The region of the bucket." Nothing enforces most of
+// such sentences, so a change of the field has a note. Config Connector's webhook enforces them, in the CRDs that are
+// made of what it compares.
 
 // described is a location of a schema that says in words that its field may not change, or has such locations below it.
 type described struct {
@@ -36,14 +33,15 @@ var paragraphs = regexp.MustCompile(`\n\s*\n|\n\s*[-*]\s`)
 // mayBeLocked reports whether a description has one of the words of schema.SaysLocked, which takes long to look for.
 func mayBeLocked(description string) bool {
 	description = strings.ToLower(description)
-	return slices.ContainsFunc([]string{"mutable", "changed", "updated", "modified", "creation"}, func(word string) bool { return strings.Contains(description, word) })
+	return slices.ContainsFunc([]string{"mutable", "changed", "updated", "modified", "creation"},
+		func(word string) bool { return strings.Contains(description, word) })
 }
 
 // maxSentence is how much of a description a note quotes.
 const maxSentence = 200
 
-// describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of lists, nor
-// into the specs of pods: what cannot be updated in a pod can be in a template.
+// describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of
+// lists, nor into the specs of pods: what cannot be updated in a pod can be in a template.
 func describe(s *spec.Schema) *described {
 	if ofPod(s) {
 		return nil
@@ -89,10 +87,11 @@ func ofPod(s *spec.Schema) bool {
 	return has("containers", "serviceAccountName", "tolerations") || has("image", "command", "env", "volumeMounts")
 }
 
-// changed calls found for each field that differs and of which the schema says that it may not. Of an object whose fields say
-// so themselves, only these count, unless the object itself comes or goes. Items of lists are compared by their index. An absent
-// object is an empty one.
-func (d *described) changed(newVal, oldVal value, at fieldpath.Path, found func(at fieldpath.Path, d *described, newVal, oldVal value)) {
+// changed calls found for each field that differs and of which the schema says that it may not. Of an object whose
+// fields say so themselves, only these count, unless the object itself comes or goes. Items of lists are compared by
+// their index. An absent object is an empty one.
+func (d *described) changed(newVal, oldVal value, at fieldpath.Path,
+	found func(at fieldpath.Path, d *described, newVal, oldVal value)) {
 	switch {
 	case d == nil || newVal.OK == oldVal.OK && jsonvalue.Equal(newVal.Data, oldVal.Data):
 		return
@@ -105,80 +104,13 @@ func (d *described) changed(newVal, oldVal value, at fieldpath.Path, found func(
 	for _, name := range slices.Sorted(maps.Keys(d.properties)) {
 		newMember, has := is[name]
 		oldMember, had := was[name]
-		d.properties[name].changed(value{Data: newMember, OK: has}, value{Data: oldMember, OK: had}, append(slices.Clip(at), name), found)
+		d.properties[name].changed(value{Data: newMember, OK: has}, value{Data: oldMember, OK: had},
+			append(slices.Clip(at), name), found)
 	}
 	newItems, _ := newVal.Data.([]any)
 	oldItems, _ := oldVal.Data.([]any)
 	for i := range min(len(newItems), len(oldItems)) {
-		d.items.changed(value{Data: newItems[i], OK: true}, value{Data: oldItems[i], OK: true}, append(slices.Clip(at), i), found)
+		d.items.changed(value{Data: newItems[i], OK: true}, value{Data: oldItems[i], OK: true},
+			append(slices.Clip(at), i), found)
 	}
-}
-
-// configConnector is the operator whose descriptions are locks: its CRDs are made from what its webhook compares.
-const (
-	configConnector       = "Config Connector"
-	configConnectorGroup  = ".cnrm.cloud.google.com"
-	configConnectorSource = "compareAndFindChangesOnImmutableFields (pkg/webhook/immutable_fields_validator.go) in github.com/GoogleCloudPlatform/k8s-config-connector 1.155.1; its code was read, not run"
-)
-
-// describedChanges adds what the descriptions of the CRD say about the fields that change. In CRDs of Config Connector that are
-// made from Terraform's or Google's own schemas, "Immutable." is a lock that its webhook enforces, except in lists of objects.
-// Elsewhere it is a note, unless something else refuses the change of the field.
-func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
-	version := d.version(p.new.APIVersion)
-	if p.new.APIVersion != p.old.APIVersion || version == nil {
-		return
-	}
-	root := d.versions[version].descriptions()
-	if root == nil {
-		return
-	}
-	newObj, err := d.prepare(version, p.new)
-	if err != nil {
-		return // the error is reported elsewhere
-	}
-	oldObj, err := d.prepare(version, p.old)
-	if err != nil {
-		return
-	}
-	enforced := operators && d.ofConfigConnector()
-	is, has := newObj["spec"]
-	was, had := oldObj["spec"]
-	root.properties["spec"].changed(value{Data: is, OK: has}, value{Data: was, OK: had}, fieldpath.Path{"spec"}, func(at fieldpath.Path, says *described, newVal, oldVal value) {
-		path := at.String()
-		inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
-		switch {
-		case slices.ContainsFunc(v.violations, func(b violation) bool { return related(b.Path, path) }):
-		case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
-			v.notes = append(v.notes, result.Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
-		case !oldVal.OK:
-			v.unknown = append(v.unknown, result.Remark{Path: path, Message: configConnector + ": refused unless the operator has filled in this very value, as the field is immutable" + askCluster})
-		default:
-			v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
-		}
-	})
-	if v.replacement == nil && len(v.violations) > 0 {
-		v.replacement = d.replacement(p)
-	}
-}
-
-// configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) violation {
-	path := at.String()
-	v := violation{at: at, old: oldVal, new: newVal}
-	v.Path, v.Lock, v.EnforcedBy, v.Source = path, string(immutability.LockImmutable), configConnector, configConnectorSource
-	v.Message = "cannot make changes to immutable field(s): [" + path + "]"
-	v.Change = digest(v.old, v.new)
-	if d.versions[version].RedactionAt(at) != nil {
-		v.old, v.new, v.Redacted = value{}, value{}, true
-	}
-	return v
-}
-
-// ofConfigConnector reports whether the CRD is made from a schema that Config Connector's webhook compares objects by. Its newer
-// kinds have other controllers, which the webhook lets pass.
-func (d *customKind) ofConfigConnector() bool {
-	labels, _ := yamldoc.At(d.crd.Document.Object, "metadata", "labels").(map[string]any)
-	made := labels["cnrm.cloud.google.com/tf2crd"] == "true" || labels["cnrm.cloud.google.com/dcl2crd"] == "true"
-	return made && strings.HasSuffix(d.crd.Group, configConnectorGroup)
 }

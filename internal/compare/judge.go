@@ -10,12 +10,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// The verdict on one pair. Three questions narrow it down, from the object to one request:
+// The verdict on one pair. Four functions narrow it down, from the object to one request:
 //
-//	judge         what the files say: is there a change at all, and what does the cluster answer?
-//	judgeUpdate   what the tool does with the object: update it, leave it alone, delete it and create it again?
-//	judgeRequests which requests can carry the update (applier.go): do their verdicts agree?
-//	judgeRequest  what the definitions of the kind and the policies say about one request
+//	judge          is there a change at all, and what does the cluster answer?
+//	judgeUpdate    does the tool update the object, leave it alone, or delete it and create it again?
+//	judgeRequests  which requests can carry the update (applier.go), and do their verdicts agree?
+//	judgeRequest   what do the definitions of the kind and the policies say about one request?
 
 // judge returns the verdict on a pair whose predecessor is known, or on a create. Of a deletion it has nothing to say.
 func (c *checker) judge(p pair) (verdict, error) {
@@ -46,23 +46,14 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if c.mayDiffer(r) {
 		v, err = c.judgeUpdate(r)
 	}
-	// The server was asked about an update, which may not be what the tool does; where nobody knows the tool, the answer counts.
+	// The server was asked about an update, which may not be what the tool does; where nobody knows the tool, the
+	// answer counts.
 	if r.live != nil && (c.fate(r) == tool.Updated || c.applier(p.new).Tool == "") {
 		v.addAnswer(r.live)
 	}
 	v.excuseUnknown(r.pair)
 	v.old = r.old
 	return v, err
-}
-
-// requestOf returns what is known about the request that updates an object of NEW.
-func (c *checker) requestOf(p pair) request {
-	r := request{pair: p, applier: c.applier(p.new)}
-	r.applier.Forced = r.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
-	if l, ok := c.live[p.new.Document]; ok && l.Old != nil {
-		r.live = &l
-	}
-	return r
 }
 
 // mayDiffer reports whether the request may change the object that is stored.
@@ -84,7 +75,8 @@ func (c *checker) fate(r request) tool.Fate {
 	return fate
 }
 
-// judgeUpdate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
+// judgeUpdate judges an object by what its tool does with it, which is not always an update: a hook is deleted and
+// created again.
 func (c *checker) judgeUpdate(r request) (verdict, error) {
 	if v, ok, err := c.judgeLeftAlone(r); ok {
 		return v, err
@@ -105,7 +97,8 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 	case fate == tool.Colliding:
 		return c.judgeColliding(r), nil
 	case fate == tool.MayCollide && !v.refuses():
-		v.unknown = append(v.unknown, result.Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side; --applier says which of the two"})
+		v.unknown = append(v.unknown, result.Remark{Path: path,
+			Message: createsHook + "; Helm 4 updates the object, if it applies server-side; " + c.Advice.WhichHelm})
 		return v, nil
 	case fate == tool.MayCollide:
 		return v, nil
@@ -113,32 +106,68 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 		return verdict{}, nil
 	case fate == tool.Replaced && v.replacement != nil:
 		v.replacement.Requested = true
-		v.notes = append(v.notes, result.Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
+		v.notes = append(v.notes, result.Remark{Path: path,
+			Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
 		return v, nil
 	}
-	return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
-		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s; the setting tool names the tool", v.violations[0].summary())}}}, nil
+	message := fmt.Sprintf("the object becomes a hook or stops being one, and its tool may delete it and create it again; "+
+		"if the tool updates it instead, the update is refused: %s; the setting tool names the tool",
+		v.violations[0].summary())
+	return verdict{unknown: []result.Remark{{Path: path, Message: message}}}, nil
 }
 
-// replacementApplies reports whether the tool deletes and recreates an object that asks for it. Tools replace nothing for some answers
-// of the server, and a policy may refuse the new object, too.
+// judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all
+// others. Whoever disables updates with one change and enables them with the next gets around every lock in between:
+// what the cluster has then is not known.
+func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
+	by := p.applier
+	by.InstallsOnce = p.old.AppliedBy.InstallsOnce
+	is, was := p.applier.LeftAlone(p.new.Document.Object), by.LeftAlone(p.old.Value())
+	const path = "metadata"
+	switch {
+	case is == "" && (was == "" || p.live != nil):
+		return v, false, nil
+	case is == "":
+		v.unknown = []result.Remark{{Path: path, Message: fmt.Sprintf(
+			"%s: refused if the object in the cluster differs from NEW in a locked field%s",
+			leftAlone("old object", was), p.askCluster())}}
+		return v, true, nil
+	case was == "":
+		if v, err = c.judgeRequests(p); err != nil {
+			return v, true, err
+		}
+		if len(v.violations)+v.more > 0 {
+			return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
+				"%s; without that, the update is refused: %s", leftAlone("changed object", is),
+				v.violations[0].summary())}}}, true, nil
+		}
+	}
+	note := "not compared: " + leftAlone("object", is)
+	return verdict{unknown: v.unknown, notes: []result.Remark{{Path: path, Message: note}}}, true, nil
+}
+
+// replacementApplies reports whether the tool deletes and recreates an object that asks for it. Tools replace nothing
+// for some answers of the server, and a policy may refuse the new object, too.
 func (v *verdict) replacementApplies(r request) bool {
 	for i := range v.violations {
 		b, says := &v.violations[i], ""
 		if b.EnforcedBy != "" {
 			says = b.Message
 		}
-		if b.Policy != "" || (b.Unforced || says != "") && !r.applier.Insists(r.new.Document.Object, r.old.Value(), says) {
+		if b.Policy != "" || (b.Unforced || says != "") &&
+			!r.applier.Insists(r.new.Document.Object, r.old.Value(), says) {
 			return false
 		}
 	}
 	return true
 }
 
-const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
+const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already " +
+	"exists\"); " +
 	"add before-hook-creation to helm.sh/hook-delete-policy"
 
-// judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
+// judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part
+// of it.
 func (c *checker) judgeColliding(r request) verdict {
 	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
 		"(\"exists and cannot be imported into the current release\")"
@@ -148,6 +177,38 @@ func (c *checker) judgeColliding(r request) verdict {
 	v := verdict{replacement: c.worst(r)}
 	v.addServerSide(fieldpath.Path{"metadata", "annotations"}, message, "")
 	return v
+}
+
+// judgeRequests judges an object that both sides have by all requests that are possible. A cluster has answered
+// already.
+func (c *checker) judgeRequests(p request) (verdict, error) {
+	if p.live != nil {
+		return c.judgeRequest(p)
+	}
+	var outcomes []outcome
+	for _, w := range c.ways(p) {
+		if i := slices.IndexFunc(outcomes, func(o outcome) bool { return c.sameRequest(p, o, w) }); i >= 0 {
+			outcomes = append(outcomes, outcome{w, outcomes[i].verdict})
+			continue
+		}
+		q := p
+		q.by = w.by
+		v, err := c.judgeRequest(q)
+		if err != nil {
+			return v, err
+		}
+		outcomes = append(outcomes, outcome{w, v})
+	}
+	v := agree(outcomes, c.Advice.WhoApplies)
+	// whether the old Job is there or not
+	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p)
+	if expires(p.old) && len(v.violations) > 0 && !replaced {
+		return verdict{unknown: []result.Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
+			"refused unless the cluster has deleted the old Job by then, which has ttlSecondsAfterFinished; a new "+
+				"one is created in that case: %s%s",
+			v.violations[0].Message, p.askCluster())}}}, nil
+	}
+	return v, nil
 }
 
 // judgeRequest judges one request for an object that both sides have, by every definition of its kind.
@@ -173,7 +234,8 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	}
 	if !judged {
 		all.unknown = append(all.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
-			"the old object (%s:%d) is of %s, and no CRD has both versions; give one that has with --schema", r.old.Document.File, r.old.Document.Position().Line, r.old.APIVersion)})
+			"the old object (%s:%d) is of %s, and no CRD has both versions; give one that has %s", r.old.Document.File,
+			r.old.Document.Position().Line, r.old.APIVersion, c.Advice.WithSchema)})
 	}
 	if err := c.judgePolicies(&all, r); err != nil {
 		return all, err

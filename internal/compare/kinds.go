@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -16,11 +17,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
+// What is known of each kind, from all sources of both sides. OLD's CRD counts beside NEW's:
+//
+//	OLD  Widget: class is immutable     NEW  Widget: no lock     an update of class is refused by OLD's CRD
+
 // kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
 // once.
 type kinds struct {
 	builtin   *builtin.Kinds       // nil for none
 	operators *operators.Catalogue // nil for none
+	advice    Advice
 	byKind    map[groupKind][]*customKind
 	open      []*openKind // schemas of OpenAPI documents, and JSON Schemas
 	errs      []error     // CRDs of NEW that cannot be used
@@ -41,15 +47,17 @@ type invalidCRD struct {
 	inNew, inOld bool
 }
 
-// newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice. Mistakes in a
-// CRD that both sides have alike are errors only if it was given as a schema; otherwise, they make its objects unknown.
+// newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
+// Mistakes in a CRD that both sides have alike are errors only if it was given as a schema; otherwise, they make its
+// objects unknown.
 func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Options) *kinds {
-	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*customKind{}, faulty: map[groupKind]error{}}
+	k := &kinds{builtin: o.Builtin, operators: o.Operators, advice: o.Advice, byKind: map[groupKind][]*customKind{},
+		faulty: map[groupKind]error{}}
 	for _, c := range news {
-		k.add(c, false, o.NoDefaults)
+		k.add(c, false, o)
 	}
 	for _, c := range olds {
-		k.add(c, true, o.NoDefaults)
+		k.add(c, true, o)
 	}
 	for _, list := range k.byKind {
 		for _, old := range list {
@@ -83,7 +91,7 @@ func (k *kinds) addFaulty(f manifest.Faulty) {
 }
 
 // add adds a CRD, unless it is there already.
-func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
+func (k *kinds) add(c manifest.CRD, onlyOld bool, o Options) {
 	gk := groupKind{c.Group, c.Kind}
 	same := func(d *customKind) bool { return manifest.SameCRD(d.crd.Document.Object, c.Document.Object) }
 	if i := slices.IndexFunc(k.byKind[gk], same); i >= 0 {
@@ -95,7 +103,7 @@ func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 		k.broken[i].inOld = k.broken[i].inOld || onlyOld
 		return
 	}
-	d, errs := newCustomKind(c, onlyOld, noDefaults)
+	d, errs := newCustomKind(c, onlyOld, o)
 	if len(errs) > 0 {
 		k.broken = append(k.broken, invalidCRD{c, errs, !onlyOld, onlyOld})
 		return
@@ -124,7 +132,7 @@ func (k *kinds) of(o *manifest.Object) []*definition {
 		list = append(list, ofOperator(kind, k.byKind[groupKind{o.Group, o.Kind}]))
 	}
 	if facts, ok := k.factsOf(o); ok {
-		list = append(list, ofFacts(facts))
+		list = append(list, ofFacts(facts, k.advice.WithSchema))
 	}
 	return list
 }
@@ -134,8 +142,9 @@ func ofFaulty(mistake error) *definition {
 	return &definition{
 		find: func(v *verdict, _ request) error {
 			v.unknown = []result.Remark{{
-				Path:    "apiVersion",
-				Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + mistake.Error(),
+				Path: "apiVersion",
+				Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " +
+					mistake.Error(),
 			}}
 			return nil
 		},
@@ -145,14 +154,16 @@ func ofFaulty(mistake error) *definition {
 	}
 }
 
-// identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group, and
-// the server drops the namespace of an object whose kind has none. An object that names none goes where its tool puts it.
+// identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group,
+// and the server drops the namespace of an object whose kind has none. An object that names none goes where its tool
+// puts it.
 func (k *kinds) identify(o *manifest.Object) {
 	if kind := k.builtinOf(o); kind != nil {
 		o.Group = kind.Group
 	}
 	hasNamespace := !k.clusterScoped(o)
-	o.Unplaced = o.AppliedBy.Unplaced && hasNamespace && (o.Namespace == "default" || o.Namespace == "" && k.knowsScope(o))
+	o.Unplaced = o.AppliedBy.Unplaced && hasNamespace &&
+		(o.Namespace == "default" || o.Namespace == "" && k.knowsScope(o))
 	switch {
 	case !hasNamespace:
 		o.Namespace = ""
@@ -173,7 +184,8 @@ func (k *kinds) clusterScoped(o *manifest.Object) bool {
 	definitions := k.byKind[groupKind{o.Group, o.Kind}]
 	inOld := func(d *customKind) bool { return d.inOld }
 	known := slices.ContainsFunc(definitions, inOld)
-	return slices.ContainsFunc(definitions, func(d *customKind) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
+	return slices.ContainsFunc(definitions,
+		func(d *customKind) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
 }
 
 // knowsScope reports whether it is known if objects of o's kind have namespaces.
@@ -191,8 +203,8 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 	return kind
 }
 
-// unknownVersion returns an error if the kind of an object is defined, but not in the object's version. A CRD that only OLD
-// has does not count: its successor can come from another source, with new versions.
+// unknownVersion returns an error if the kind of an object is defined, but not in the object's version. A CRD that only
+// OLD has does not count: its successor can come from another source, with new versions.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
 	if k.builtinOf(o) != nil {
 		return nil
@@ -214,10 +226,12 @@ func (k *kinds) unknownVersion(o *manifest.Object) error {
 	}
 	slices.Sort(names)
 	_, version, _ := strings.Cut(o.APIVersion, "/")
-	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s has no version %q; its versions are %s", o.Kind, version, strings.Join(slices.Compact(names), ", "))
+	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s has no version %q; its versions are %s", o.Kind,
+		version, strings.Join(slices.Compact(names), ", "))
 }
 
-// unservedVersion returns an error if the CRDs of NEW that have the version of an object do not serve it: no tool can apply the object.
+// unservedVersion returns an error if the CRDs of NEW that have the version of an object do not serve it: no tool can
+// apply the object.
 func (k *kinds) unservedVersion(o *manifest.Object) error {
 	unserved := false
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
@@ -233,7 +247,8 @@ func (k *kinds) unservedVersion(o *manifest.Object) error {
 	if !unserved || k.builtinOf(o) != nil {
 		return nil
 	}
-	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s does not serve the version %q", o.Kind, strings.TrimPrefix(o.APIVersion, o.Group+"/"))
+	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s does not serve the version %q", o.Kind,
+		strings.TrimPrefix(o.APIVersion, o.Group+"/"))
 }
 
 // addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
@@ -250,11 +265,13 @@ func (k *kinds) addDocuments(news, olds []*openapi.Document) {
 
 func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	if d.Root != "" {
-		k.open = append(k.open, &openKind{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld, defaults: &k.defaults})
+		k.open = append(k.open, &openKind{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld,
+			defaults: &k.defaults})
 	}
 	for _, kind := range d.Kinds {
 		k.open = append(k.open, &openKind{
-			Document: d, amender: k.amender, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, defaults: &k.defaults,
+			Document: d, amender: k.amender, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref,
+			onlyOld: onlyOld, defaults: &k.defaults,
 		})
 	}
 }
@@ -291,8 +308,9 @@ func (k *kinds) unpicked() []string {
 	for _, d := range k.open {
 		if name := names[d.Document]; !used[d.Document] {
 			used[d.Document] = true
-			list = append(list, fmt.Sprintf("%s: nothing was compared with its schemas, since they have no kind; pick one, such as --schema %s",
-				d.File, shell.Quote(d.File+"#"+name)))
+			list = append(list, fmt.Sprintf("%s: nothing was compared with its schemas, since they have no kind; "+
+				"pick one, %s %s",
+				d.File, k.advice.SuchAs, shell.Quote(d.File+"#"+name)))
 		}
 	}
 	return list
@@ -307,4 +325,27 @@ func nameAlike(news, olds []*manifest.Object) {
 			}
 		}
 	}
+}
+
+// operatorOf returns what is known of an object's operator, if anything is.
+func (k *kinds) operatorOf(o *manifest.Object) (kind *operators.Kind, ok bool) {
+	if k.operators == nil {
+		return nil, false
+	}
+	return k.operators.Find(o.APIVersion, o.Kind)
+}
+
+// factsOf returns what is known of the CRD of an object's kind. A CRD or schema at hand wins, whatever its versions
+// are.
+func (k *kinds) factsOf(o *manifest.Object) (facts *crdfacts.Kind, ok bool) {
+	gk := groupKind{o.Group, o.Kind}
+	if k.operators == nil || len(k.byKind[gk]) > 0 || k.faulty[gk] != nil {
+		return nil, false
+	}
+	for _, d := range k.open {
+		if d.isOf(o) {
+			return nil, false
+		}
+	}
+	return crdfacts.Find(o.APIVersion, o.Kind)
 }

@@ -53,8 +53,9 @@ func (d move) find(v *verdict, p request) error {
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
 		v.unknown = append(v.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
-			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there%s",
-			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name, askCluster)})
+			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what "+
+				"becomes of it there%s",
+			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name, p.askCluster())})
 		return nil
 	}
 	if !d.new.covers(p.old.APIVersion) { // otherwise d.new judges the pair by itself
@@ -69,7 +70,8 @@ func (d move) find(v *verdict, p request) error {
 // check adds what the pair breaks by the locks and rules of one version of a CRD. Each side goes through the versions
 // that lead there first, then through that one. What they refuse although the value did not change is left out: the
 // move to a version that lacks a field is not a change of it.
-func (d move) check(v *verdict, p request, by *customKind, version *crd.Version, newThrough, oldThrough []*crd.Version) error {
+func (d move) check(v *verdict, p request, by *customKind, version *crd.Version, newThrough,
+	oldThrough []*crd.Version) error {
 	definition := by.versions[version].Definition
 	if definition.Empty() {
 		return nil
@@ -84,8 +86,8 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 	}
 	var unmoved, moved verdict
 	place := func(v *violation, _ *kind.Finding) { by.place(v, p, version) }
-	err = cmp.Or(unmoved.addFound(definition, kind.Update{New: oldObj, Old: oldObj}, place),
-		moved.addFound(definition, kind.Update{New: newObj, Old: oldObj}, place))
+	err = cmp.Or(unmoved.addFound(p, definition, kind.Update{New: oldObj, Old: oldObj}, place),
+		moved.addFound(p, definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}

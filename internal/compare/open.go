@@ -25,12 +25,14 @@ func writeOut(t *schema.Tree) (s *spec.Schema, rest string) {
 	s, err := t.Inline()
 	switch {
 	case err != nil && len(ruled) > 0:
-		return nil, fmt.Sprintf("its CEL transition rules are not run, as they need the schema with every $ref written out: %v", err)
+		return nil, fmt.Sprintf("its CEL transition rules are not run, as they need the schema with every $ref "+
+			"written out: %v", err)
 	case err != nil:
 		return nil, ""
 	}
 	if l := recurring(t, ruled); l != nil {
-		return s, fmt.Sprintf("its CEL transition rules are not run below the first %s, as the schema contains itself there", l.Path)
+		return s, fmt.Sprintf("its CEL transition rules are not run below the first %s, as the schema contains "+
+			"itself there", l.Path)
 	}
 	return s, ""
 }
@@ -41,7 +43,8 @@ func hasTransition(s *spec.Schema) bool {
 	if !ok {
 		return false
 	}
-	node := &spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{schema.KeyValidations: validations}}}
+	node := &spec.Schema{}
+	node.AddExtension(schema.KeyValidations, validations)
 	for _, r := range celrun.Rules(node) {
 		if celrun.Transition(r) {
 			return true
@@ -139,7 +142,7 @@ func (d *openKind) find(v *verdict, p request) error {
 	if p.new.Kind == "" {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
-	if err := v.addFound(d.compiled, kind.Update{New: newObj, Old: oldObj}, d.place); err != nil {
+	if err := v.addFound(p, d.compiled, kind.Update{New: newObj, Old: oldObj}, d.place); err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its schema cannot be run: %v", err)
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 //	dev/app.yaml   Deployment a  dev/app.yaml   Deployment a    the same file: a pair
 //	prod/app.yaml  Deployment a  base/app.yaml  Deployment a    one is left on each side: the object moved
 //
-// With a third file of the Deployment in NEW, two objects could have been in prod/app.yaml. Such objects form a group: each is
-// compared with every possible predecessor.
+// With a third file of the Deployment in NEW, two objects could have been in prod/app.yaml. Such objects form a group:
+// each is compared with every possible predecessor.
 
 // pair is one object on both sides; one of them is nil for a create or a delete.
 type pair struct {
@@ -44,11 +44,11 @@ type relation int
 const (
 	// successors: each object of NEW is one of OLD's, or a new one in another cluster.
 	successors relation = iota
-	// copies: the objects of OLD have other successors. In another cluster, those of NEW are creates; in the same cluster
-	// they are updates, which may be refused.
+	// copies: the objects of OLD have other successors. In another cluster, those of NEW are creates; in the same
+	// cluster they are updates, which may be refused.
 	copies
-	// completed: the object of OLD is partial, and the one of NEW in its file is whole. Only where a webhook fills in what
-	// OLD leaves out can this be an update.
+	// completed: the object of OLD is partial, and the one of NEW in its file is whole. Only where a webhook fills in
+	// what OLD leaves out can this be an update.
 	completed
 )
 
@@ -67,15 +67,19 @@ type pairing struct {
 //
 //  1. by kind, namespace, name and file, as in dev/ and prod/,
 //  2. by kind, namespace and name,
-//  3. an object without a namespace with the object of the same kind and name in any namespace, first with one in the same
-//     file: a client puts it into the namespace that is set when it runs.
+//  3. an object without a namespace with the object of the same kind and name in any namespace, first with one in the
+//     same file: a client puts it into the namespace that is set when it runs.
 //
-// Where several objects fit, they form a group. An object whose name the server generates is not paired. A partial object of
-// OLD, which no server can have stored, pairs only with a partial one. pairUp returns the partial objects of OLD that are left, too.
-func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool) (pairs []pair, partial []*manifest.Object) {
+// Where several objects fit, they form a group. An object whose name the server generates is not paired. A partial
+// object of OLD, which no server can have stored, pairs only with a partial one. pairUp returns the partial objects of
+// OLD that are left, too.
+func pairUp(
+	news, olds []*manifest.Object, isPartial func(*manifest.Object) bool,
+) (pairs []pair, partial []*manifest.Object) {
 	p := &pairing{
 		pairs: make([]pair, len(news)), olds: olds, isPartial: isPartial,
-		free: map[*manifest.Object]bool{}, succeeded: map[*manifest.Object]bool{}, completed: map[int]*manifest.Object{},
+		free: map[*manifest.Object]bool{}, succeeded: map[*manifest.Object]bool{},
+		completed: map[int]*manifest.Object{},
 	}
 	for _, o := range olds {
 		p.free[o] = true
@@ -215,8 +219,8 @@ func (p *pairing) pairOrGroup(news []int, olds []*manifest.Object) {
 	}
 }
 
-// pairSame is pairOrGroup for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where all
-// of NEW are partial, they can be the update of whole ones, too: they may leave out what OLD has.
+// pairSame is pairOrGroup for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where
+// all of NEW are partial, they can be the update of whole ones, too: they may leave out what OLD has.
 func (p *pairing) pairSame(news []int, olds []*manifest.Object) {
 	partial, whole := split(olds, p.isPartial)
 	if len(partial) == 0 {
@@ -256,8 +260,8 @@ func split[T any](list []T, is func(T) bool) (with, without []T) {
 // maxWithoutNamespace bounds the objects without a namespace that copies in each of many namespaces are compared with.
 const maxWithoutNamespace = 8
 
-// findCopies makes groups of the objects of NEW that are left and the objects of OLD, paired with others, that could be the same in
-// a cluster: those with the same key and the same namespace, as far as it is known.
+// findCopies makes groups of the objects of NEW that are left and the objects of OLD, paired with others, that could be
+// the same in a cluster: those with the same key and the same namespace, as far as it is known.
 func (p *pairing) findCopies(key func(*manifest.Object) any) {
 	type within struct{ key, namespace any }
 	const anywhere = 0 // as a namespace: any
@@ -300,16 +304,16 @@ func (p *pairing) take(i int, o *manifest.Object) {
 	delete(p.free, o)
 }
 
-// Comparing all objects of a group with each other may read the group up to maxReadings times, and in any case leastReadings values.
-// Judging an object takes as long as reading perObject values, apart from those that it has.
+// Comparing all objects of a group with each other may read the group up to maxReadings times, and in any case
+// leastReadings values. Judging an object takes as long as reading perObject values, apart from those that it has.
 const (
 	maxReadings   = 8
 	leastReadings = 1 << 20
 	perObject     = 64
 )
 
-// form makes a group of objects of NEW and their possible predecessors. Whoever writes NEW may add any number of copies, so the
-// comparisons of a group are bounded by its size.
+// form makes a group of objects of NEW and their possible predecessors. Whoever writes NEW may add any number of
+// copies, so the comparisons of a group are bounded by its size.
 func (p *pairing) form(r relation, news []int, olds []*manifest.Object) {
 	g := &group{relation: r, predecessors: different(olds), count: len(olds), found: places(olds)}
 	var newSize, oldSize int
@@ -341,8 +345,8 @@ func size(v any) int {
 	return n
 }
 
-// different returns one object of each content, in their order. Of metadata only the annotations count, as nothing else in it can
-// be locked.
+// different returns one object of each content, in their order. Of metadata only the annotations count, as nothing else
+// in it can be locked.
 func different(objects []*manifest.Object) []*manifest.Object {
 	known := map[string]bool{}
 	var list []*manifest.Object
@@ -363,7 +367,8 @@ func different(objects []*manifest.Object) []*manifest.Object {
 func places(objects []*manifest.Object) string {
 	var names []string
 	for _, o := range objects {
-		names = append(names, fmt.Sprintf("%s:%d (namespace %s)", o.Document.File, o.Document.Position().Line, cmp.Or(o.Namespace, "not given")))
+		names = append(names, fmt.Sprintf("%s:%d (namespace %s)", o.Document.File, o.Document.Position().Line,
+			cmp.Or(o.Namespace, "not given")))
 	}
 	slices.Sort(names)
 	if more := len(names) - 3; more > 0 {
@@ -372,8 +377,8 @@ func places(objects []*manifest.Object) string {
 	return strings.Join(names, ", ")
 }
 
-// repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the other.
-// Those that the other side has alike in the same file are left out.
+// repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the
+// other. Those that the other side has alike in the same file are left out.
 func repeated(objects, otherSide []*manifest.Object) []error {
 	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
 		all := map[place][]*manifest.Object{}
@@ -397,7 +402,8 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 			first[key] = o
 		case slices.EqualFunc(mine[at], theirs[at], unchanged):
 		default:
-			errs = append(errs, o.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each object once",
+			errs = append(errs, o.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each "+
+				"object once",
 				other.Document.File, other.Document.Position().Line))
 		}
 	}
@@ -410,8 +416,8 @@ func (p pair) changed() bool {
 }
 
 // unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
-// them is equal too. All of metadata counts: after any change, the server compares again what it does not store as it was
-// written, such as an empty map.
+// them is equal too. All of metadata counts: after any change, the server compares again what it does not store as it
+// was written, such as an empty map.
 func (p pair) unchanged() bool {
 	newVal, oldVal := p.new.Value(), p.old.Value()
 	if reflect.ValueOf(newVal).Pointer() == reflect.ValueOf(oldVal).Pointer() {

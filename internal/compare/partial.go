@@ -10,8 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// isPartial returns a function that reports whether an object lacks what an API server requires, as a patch does. No server
-// can have stored it. The schemas of OLD decide for both sides, so that a change cannot make objects of OLD partial.
+// isPartial returns a function that reports whether an object lacks what an API server requires, as a patch does. No
+// server can have stored it. The schemas of OLD decide for both sides, so that a change cannot make objects of OLD
+// partial.
 func (k *kinds) isPartial() func(*manifest.Object) bool {
 	known := map[*manifest.Object]bool{}
 	return func(o *manifest.Object) bool {
@@ -31,11 +32,12 @@ func (k *kinds) partial(o *manifest.Object) bool {
 	covers := func(d *customKind) bool { return d.inOld && d.covers(o.APIVersion) }
 	lacks := func(d *customKind) bool { return !covers(d) || d.lacks(o) }
 	definitions := k.byKind[groupKind{o.Group, o.Kind}]
-	return slices.ContainsFunc(definitions, covers) && !slices.ContainsFunc(definitions, func(d *customKind) bool { return !lacks(d) })
+	return slices.ContainsFunc(definitions, covers) && !slices.ContainsFunc(definitions,
+		func(d *customKind) bool { return !lacks(d) })
 }
 
-// lacks reports whether an object lacks a field that its version requires and has no default for. One that cannot be read
-// counts as whole.
+// lacks reports whether an object lacks a field that its version requires and has no default for. One that cannot be
+// read counts as whole.
 func (d *customKind) lacks(o *manifest.Object) bool {
 	v := d.version(o.APIVersion)
 	if v.Schema == nil {

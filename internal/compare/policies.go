@@ -10,7 +10,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
-// newPolicies returns the admission policies among the objects of both sides and of the schemas; nil where there is none.
+// Admission policies of the tree. A ValidatingAdmissionPolicy with "object.spec.replicas >= oldObject.spec.replicas"
+// and a binding with the action Deny refuse what a schema refuses elsewhere; policies of OLD count, too.
+
+// newPolicies returns the admission policies among the objects of both sides and of the schemas; nil where there is
+// none.
 func newPolicies(k *kinds, news, olds []*manifest.Object) *policy.Set {
 	isPolicy := func(o *manifest.Object) bool { return policy.IsPolicy(o.Document.Object) }
 	if !slices.ContainsFunc(news, isPolicy) && !slices.ContainsFunc(olds, isPolicy) {
@@ -40,17 +44,19 @@ func (k *kinds) scope(apiVersion, kind string) (namespaced, known bool) {
 	return !k.clusterScoped(o), k.knowsScope(o)
 }
 
-// judgePolicies adds what admission policies make of an update. They are for resources, whose names are known for built-in
-// kinds and from CRDs.
+// judgePolicies adds what admission policies make of an update. They are for resources, whose names are known for
+// built-in kinds and from CRDs.
 func (c *checker) judgePolicies(v *verdict, p request) error {
 	if c.policies == nil {
 		return nil
 	}
-	if kind := c.kinds.builtinOf(p.new); kind != nil && c.policies.Selects(policy.BuiltinRequest(kind, p.new.APIVersion)) {
+	if kind := c.kinds.builtinOf(p.new); kind != nil &&
+		c.policies.Selects(policy.BuiltinRequest(kind, p.new.APIVersion)) {
 		c.addPolicies(v, p, policy.BuiltinUpdate(kind, p.new.APIVersion, p.new.Value(), p.old.Value()))
 	}
 	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
-		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) || !storageversion.Unconverted(d.crd.CRD) && p.new.APIVersion != p.old.APIVersion {
+		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) ||
+			!storageversion.Unconverted(d.crd.CRD) && p.new.APIVersion != p.old.APIVersion {
 			continue // the definition says what is unknown about that
 		}
 		u, err := d.update(p)
@@ -70,7 +76,8 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 		kind := c.worst(p)
 		v.replacement = &result.Replacement{
 			Cost: kind.Cost, Message: "a policy refuses the update, and may refuse a new object too",
-			How: slices.Concat([]string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"}, kind.How),
+			How: slices.Concat([]string{"change the manifest as the policy says",
+				"change the policy or its binding first, in a change of its own"}, kind.How),
 		}
 	}
 	var violations []violation
@@ -83,13 +90,13 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {
 			v.unknown = append(v.unknown, result.Remark{Message: "the old object is of " + p.old.APIVersion +
-				", and only the server can convert it; a policy may refuse the update: " + r.Message + askCluster})
+				", and only the server can convert it; a policy may refuse the update: " + r.Message + p.askCluster()})
 		}
 		violations = nil
 	}
 	v.merge(violations)
 	for _, text := range found.Unknown {
-		v.addRemarks([]result.Remark{{Message: text + askCluster}}, nil)
+		v.addRemarks([]result.Remark{{Message: text + p.askCluster()}}, nil)
 	}
 	for _, text := range found.Notes {
 		v.addRemarks(nil, []result.Remark{{Message: text}})
@@ -108,12 +115,13 @@ func (c *checker) guarded(d *customKind, p pair) bool {
 
 // update returns the update of a custom resource as policies see it, in the version of NEW.
 func (d *customKind) update(p request) (*policy.Update, error) {
-	return policy.UpdateOf(d.crd.CRD, d.version(p.new.APIVersion).Name, func(name string) (newObj, oldObj map[string]any, err error) {
-		version, _ := d.crd.Version(name)
-		if newObj, err = d.prepare(version, p.new); err != nil {
-			return nil, nil, err
-		}
-		oldObj, err = d.prepare(version, p.old, storageversion.Through(d.crd.CRD, version)...)
-		return newObj, oldObj, err
-	})
+	return policy.UpdateOf(d.crd.CRD, d.version(p.new.APIVersion).Name,
+		func(name string) (newObj, oldObj map[string]any, err error) {
+			version, _ := d.crd.Version(name)
+			if newObj, err = d.prepare(version, p.new); err != nil {
+				return nil, nil, err
+			}
+			oldObj, err = d.prepare(version, p.old, storageversion.Through(d.crd.CRD, version)...)
+			return newObj, oldObj, err
+		})
 }

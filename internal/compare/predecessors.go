@@ -7,14 +7,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// The second step of a check: the verdict on each pair. Most are judged on their own, in judge.go. An object of a group is compared
-// with every possible predecessor:
+// The second step of a check: the verdict on each pair. Most are judged on their own, in judge.go. An object of a group
+// is compared with every possible predecessor:
 //
 //	OLD  a.yaml  Widget x {class: p}     NEW  c.yaml  Widget x {class: q}
 //	     b.yaml  Widget x {class: r}
 //
-// The lock of class refuses c.yaml whichever it was, so the change is refused. With {class: r} in c.yaml the verdict is unknown and
-// names a.yaml and b.yaml.
+// The lock of class refuses c.yaml whichever it was, so the change is refused. With {class: r} in c.yaml the verdict is
+// unknown and names a.yaml and b.yaml.
 
 // agreement is what the comparisons of an object with all its possible predecessors have in common.
 type agreement int
@@ -60,7 +60,7 @@ func (c *checker) judgeAll(pairs []pair) (verdicts []verdict, errs []error) {
 		}
 	}
 	for g, members := range groups {
-		g.decide(members)
+		g.decide(members, c.Advice.AskCluster)
 	}
 	return verdicts, errs
 }
@@ -95,10 +95,10 @@ func (c *checker) judgeMember(p pair) (first verdict, all agreement, err error) 
 	return first, all, nil
 }
 
-// decide turns the verdicts on the objects of a group into those for the report. An object that every comparison refuses is refused,
-// unless NEW has enough other objects to succeed all objects of OLD: then it may be a new object. So copies can hide a change
-// only if each object of OLD has an allowed successor among them.
-func (g *group) decide(members []member) {
+// decide turns the verdicts on the objects of a group into those for the report. An object that every comparison
+// refuses is refused, unless NEW has enough other objects to succeed all objects of OLD: then it may be a new object.
+// So copies can hide a change only if each object of OLD has an allowed successor among them.
+func (g *group) decide(members []member, askCluster string) {
 	refused, others := 0, 0
 	for _, m := range members {
 		switch m.agreement {
@@ -114,7 +114,7 @@ func (g *group) decide(members []member) {
 		switch {
 		case isUpdate && !mayBeNew && (m.agreement == allAllow || m.agreement == allRefuse):
 		case isUpdate || m.agreement == allRefuse || m.agreement == notCompared:
-			*m.verdict = verdict{unknown: []result.Remark{{Path: "metadata.name", Message: g.unknown(m)}}}
+			*m.verdict = verdict{unknown: []result.Remark{{Path: "metadata.name", Message: g.unknown(m, askCluster)}}}
 		default:
 			*m.verdict = verdict{}
 		}
@@ -122,17 +122,22 @@ func (g *group) decide(members []member) {
 }
 
 // unknown says why the verdict on a member is unknown.
-func (g *group) unknown(m member) string {
+func (g *group) unknown(m member, askCluster string) string {
 	switch {
 	case g.relation == successors && g.count == 1:
-		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them it was", g.found) + askCluster
+		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them "+
+			"it was", g.found) + "; " + askCluster
 	case g.relation == successors:
-		return fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was", g.found) + askCluster
+		return fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was",
+			g.found) + "; " + askCluster
 	case m.agreement == notCompared:
-		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all", g.found) + askCluster
+		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all",
+			g.found) + "; " + askCluster
 	case g.relation == completed:
-		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, unless a webhook fills the field in; "+
+		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, "+
+			"unless a webhook fills the field in; "+
 			"in that case the change is refused: %s", g.found, m.violations[0].summary())
 	}
-	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s", g.found, m.violations[0].summary())
+	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s",
+		g.found, m.violations[0].summary())
 }

@@ -5,17 +5,15 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 // Updates of custom resources that a server-side apply cannot make, and any other request can.
 
-// serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook. With a
-// cluster, the server has answered already.
+// serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook.
+// With a cluster, the server has answered already.
 func (d *customKind) serverSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
 	if !isServerSide(p.by) || d.noDefaults || d.replaced {
 		return
@@ -33,29 +31,29 @@ func (d *customKind) serverSide(v *verdict, p request, newVersion, oldVersion *c
 	}
 	if newVersion != oldVersion || !d.inOld { // otherwise the server could not have stored it
 		if at, ok := kind.Mistyped(newVersion.Schema, oldObj); ok {
-			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s of the CRD, "+
-				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
+			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the "+
+				"type that it has in %s of the CRD, "+
+				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(),
+				newVersion.Name), "")
 			return
 		}
 	}
 	if newVersion != oldVersion {
-		if owned, err := d.merging.Owned(withoutStatus(oldVersion, p.old.Value())); !oldVersion.Served || err == nil && len(owned) == 0 {
+		if owned, err := d.merging.Owned(withoutStatus(oldVersion, p.old.Value())); !oldVersion.Served ||
+			err == nil && len(owned) == 0 {
 			return // the server forgets what was applied in it
 		}
-		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version", p.new.APIVersion)
+		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version",
+			p.new.APIVersion)
 		if newVersion.Storage { // the server has stored the old object in it, with its defaults
 			d.unconverted(v, oldVersion, oldObj, oldObj, "field not declared in schema", "")
 		}
 	}
 }
 
-func isServerSide(by builtin.Applier) bool {
-	return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
-}
-
-// unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
-// also in the object as written: the server converts it without pruning. The way out is to change to the version first, with a
-// difference, without which Flux sends nothing; an apply in it fails, too, if version is "".
+// unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field
+// that is also in the object as written: the server converts it without pruning. The way out is to change to the
+// version first, with a difference, without which Flux sends nothing; an apply in it fails, too, if version is "".
 func (d *customKind) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer, version string) {
 	before, err := d.versions[last].Stored(obj, nil)
 	if err != nil {
@@ -64,25 +62,12 @@ func (d *customKind) unconverted(v *verdict, last *crd.Version, written, obj map
 	if at, ok := lost(written, obj, before, nil); ok {
 		path, edit := at.String(), ""
 		if version != "" {
-			edit = "change the apiVersion to " + version + " and add a label in a change of its own, and set " + path + " with the next one"
+			edit = "change the apiVersion to " + version + " and add a label in a change of its own, and set " + path +
+				" with the next one"
 		}
-		v.addServerSide(at, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+		v.addServerSide(at, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have "+
+			"%s, "+
 			"and without a conversion the API server answers %q", last.Name, path, answer), edit)
-	}
-}
-
-// addServerSide adds a refusal that no lock or rule explains, unless v has a violation at the path or around it. edit avoids the refusal; it is ""
-// where no edit does. Tools do not replace the object after such a refusal: the server's answer is an internal error, or it refuses a new
-// object too.
-func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
-	path := at.String()
-	if slices.ContainsFunc(v.violations, func(b violation) bool { return b.Path != "" && related(b.Path, path) }) {
-		return
-	}
-	refusal := result.Violation{Path: path, Lock: lockServer, Message: message, Unforced: true}
-	v.violations = append(v.violations, violation{Violation: refusal, at: at})
-	if edit != "" {
-		v.edits = append(v.edits, edit)
 	}
 }
 
@@ -106,7 +91,8 @@ func lost(written, is, was any, at fieldpath.Path) (fieldpath.Path, bool) {
 		}
 	case []any:
 		for i := range written {
-			if found, ok := lost(written[i], kind.Child(is, i).Data, kind.Child(was, i).Data, append(slices.Clip(at), i)); ok {
+			if found, ok := lost(written[i], kind.Child(is, i).Data, kind.Child(was, i).Data,
+				append(slices.Clip(at), i)); ok {
 				return found, true
 			}
 		}

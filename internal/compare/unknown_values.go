@@ -14,10 +14,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// Values that the files do not tell: those that SOPS has encrypted, and those that depend on a variable of an encrypted Secret.
+// Values that the files do not tell: those that SOPS has encrypted, and those that depend on a variable of an encrypted
+// Secret.
 //
-// SOPS encrypts the values of a file, each as ENC[…], and writes keys and checksums below the key "sops". The deployment tool decrypts
-// the file and drops that key. Each encryption writes other texts, also of values that did not change.
+// SOPS encrypts the values of a file, each as ENC[…], and writes keys and checksums below the key "sops". The
+// deployment tool decrypts the file and drops that key. Each encryption writes other texts, also of values that did not
+// change.
 
 // sopsKey is not part of the object.
 const sopsKey = "sops"
@@ -29,9 +31,9 @@ type encryption struct {
 	unknown          []string // places, as in yamldoc.Document
 }
 
-// withoutEncryption returns a pair without what encryption alone has changed: the old object gets the encrypted values of the new
-// one where it has such a value, too. In an immutable Secret, where every change is refused, they are unknown instead; so is a value
-// that only one side has encrypted.
+// withoutEncryption returns a pair without what encryption alone has changed: the old object gets the encrypted values
+// of the new one where it has such a value, too. In an immutable Secret, where every change is refused, they are
+// unknown instead; so is a value that only one side has encrypted.
 func withoutEncryption(p pair) pair {
 	newVal, oldVal := p.new.Value(), p.old.Value()
 	e := &encryption{newSops: isSops(newVal), oldSops: isSops(oldVal)}
@@ -68,7 +70,8 @@ func isEncrypted(v any) bool {
 	return strings.HasPrefix(text, "ENC[") && strings.HasSuffix(text, "]")
 }
 
-// merge returns the old value with the encrypted values of the new one, and whether that changes it. It changes neither of them.
+// merge returns the old value with the encrypted values of the new one, and whether that changes it. It changes neither
+// of them.
 func (e *encryption) merge(newVal, oldVal any, at string) (merged any, changed bool) {
 	switch o := oldVal.(type) {
 	case map[string]any:
@@ -118,7 +121,8 @@ func (e *encryption) scalar(newVal, oldVal any, at string) (merged any, changed 
 	return oldVal, false
 }
 
-// excuseUnknown makes violations unknown whose values depend on what the files do not tell, such as a variable in an encrypted Secret.
+// excuseUnknown makes violations unknown whose values depend on what the files do not tell, such as a variable in an
+// encrypted Secret.
 func (v *verdict) excuseUnknown(p pair) {
 	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
 		return
@@ -132,7 +136,8 @@ func (v *verdict) excuseUnknown(p pair) {
 		}
 		if isUnknown {
 			v.unknown = append(v.unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
-				"refused if the value changes, which depends on a variable or a Secret that the files do not tell (--render CMD can fill it in): %s", violation.summary())})
+				"refused if the value changes, which depends on a variable or a Secret that the files do not tell "+
+					"(--render CMD can fill it in): %s", violation.summary())})
 		}
 		return isUnknown
 	})
@@ -165,6 +170,7 @@ func (p pair) unknownBelow(v *violation) bool {
 func isUnknown(o *manifest.Object, at fieldpath.Path) bool {
 	return slices.ContainsFunc(o.Document.Unknown, func(place string) bool {
 		unknown := pointer.Names(place)
-		return len(unknown) <= len(at) && slices.EqualFunc(unknown, at[:len(unknown)], func(name string, step any) bool { return name == fieldpath.Name(step) })
+		return len(unknown) <= len(at) && slices.EqualFunc(unknown, at[:len(unknown)],
+			func(name string, step any) bool { return name == fieldpath.Name(step) })
 	})
 }

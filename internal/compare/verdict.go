@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -17,6 +18,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
+
+// What a verdict on a pair is made of. The definitions fill it (definition.go), and record.go puts it into the report.
 
 // verdict is what an API server makes of one update by one definition of the kind.
 type verdict struct {
@@ -73,6 +76,15 @@ type request struct {
 	live    *Live           // what the cluster says, nil without one
 	applier tool.Applier    // what is known about who applies new
 	by      builtin.Applier // the form of the request; "" where a cluster has answered it
+	advice  *Advice
+}
+
+// askCluster ends what only the cluster can decide.
+func (r request) askCluster() string {
+	if r.live != nil {
+		return "; only a dry run on the cluster tells"
+	}
+	return "; " + r.advice.AskCluster
 }
 
 // violation is a violation of one pair on its way into the report.
@@ -126,4 +138,48 @@ func raw(v value) json.RawMessage {
 		return json.RawMessage("null") // decoded JSON always encodes
 	}
 	return text
+}
+
+// threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
+const threeWay = builtin.Applier(apply.ThreeWay)
+
+func isServerSide(by builtin.Applier) bool {
+	return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
+}
+
+// lockServer is the lock of refusals that no lock or rule explains.
+const lockServer = "server"
+
+// related reports whether one path leads to the other, or they are equal.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return fieldpath.Within(b, a)
+}
+
+// addServerSide adds a refusal that no lock or rule explains, unless v has a violation at the path or around it. edit
+// avoids the refusal; it is "" where no edit does. Tools do not replace the object after such a refusal: the server's
+// answer is an internal error, or it refuses a new object too.
+func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
+	path := at.String()
+	if slices.ContainsFunc(v.violations, func(b violation) bool { return b.Path != "" && related(b.Path, path) }) {
+		return
+	}
+	refusal := result.Violation{Path: path, Lock: lockServer, Message: message, Unforced: true}
+	v.violations = append(v.violations, violation{Violation: refusal, at: at})
+	if edit != "" {
+		v.edits = append(v.edits, edit)
+	}
+}
+
+// worse reports whether a replacement costs more than another one.
+func worse(r, other *result.Replacement) bool {
+	costs := result.Costs()
+	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
+}
+
+// harmless reports whether a replacement that the object asks for needs no acknowledgement.
+func harmless(r *result.Replacement) bool {
+	return r.Cost == result.CostNone || r.Cost == result.CostRestart || r.Cost == result.CostDowntime
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // Check judges an update by the rows of the kind. Both objects are decoded manifests in a version of the kind, as written, and
-// stay as they are. A change of a field that a rule reads which equals no lock is unknown: the CRD decides. The error is about
-// the data, which is part of the program.
+// stay as they are. A change of a field that a rule reads which equals no lock is unknown: the CRD decides, and withSchema ends the
+// advice to give it. The error is about the data, which is part of the program.
 //
 // Cost: O(object); the first call compiles the rows.
-func (k *Kind) Check(newObj, oldObj map[string]any) (builtin.Verdict, error) {
+func (k *Kind) Check(newObj, oldObj map[string]any, withSchema string) (builtin.Verdict, error) {
 	v := builtin.Verdict{Checked: true}
 	if len(k.Rows) == 0 {
 		return v, nil
@@ -44,7 +44,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) (builtin.Verdict, error) {
 	}
 	for _, f := range open {
 		row := k.compiled.open.row(f.Broken.SchemaPath)
-		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give the CRD with --schema"
+		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give the CRD " + withSchema
 		if row.Says != "" {
 			message += ". The rule says: " + row.Says
 		}

@@ -14,7 +14,7 @@ func TestData(t *testing.T) {
 		t.Fatal("there are no kinds")
 	}
 	for _, k := range kinds {
-		if _, err := k.Check(map[string]any{}, map[string]any{}); err != nil {
+		if _, err := k.Check(map[string]any{}, map[string]any{}, ""); err != nil {
 			t.Errorf("%s %s: %v", k.APIVersion(), k.Kind, err)
 		}
 		for _, version := range k.Versions {
@@ -101,7 +101,7 @@ func TestCheck(t *testing.T) {
 		{"the object around it, with the default", `{backup: {size: 1}}`, `{}`, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			verdict, err := p.Kinds[0].Check(object(t, row.new), object(t, row.old))
+			verdict, err := p.Kinds[0].Check(object(t, row.new), object(t, row.old), "")
 			if err != nil {
 				t.Fatal(err)
 			}

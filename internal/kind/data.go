@@ -18,15 +18,16 @@ import (
 // Source is what a file of data says about one kind. The files of built-in kinds and of operators have this form; each
 // embeds Source and adds the keys that only its kinds need.
 type Source struct {
-	Kind     string               `json:"kind"`
-	Plural   string               `json:"plural"`
-	Short    []string             `json:"short"`
-	Versions []string             `json:"versions"` // of the API, newest first
-	Cost     string               `json:"cost"`
-	Why      string               `json:"why"` // the reason for the cost
-	How      []string             `json:"how"` // ways to replace an object, the gentlest first; a line of one is a step (tool.Step)
-	Fields   map[string]FieldData `json:"fields"`
-	Rows     []Row                `json:"rows"`
+	Kind     string   `json:"kind"`
+	Plural   string   `json:"plural"`
+	Short    []string `json:"short"`
+	Versions []string `json:"versions"` // of the API, newest first
+	Cost     string   `json:"cost"`
+	Why      string   `json:"why"` // the reason for the cost
+	// ways to replace an object, the gentlest first; a line of one is a step (tool.Step)
+	How    []string             `json:"how"`
+	Fields map[string]FieldData `json:"fields"`
+	Rows   []Row                `json:"rows"`
 }
 
 // Around is what the rows that an update breaks say about the ways out.
@@ -43,8 +44,8 @@ func (a *Around) Add(first, then string, own []string) {
 	a.ofKind = a.ofKind || len(own) == 0
 }
 
-// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first, with the steps
-// before and after them. fill fills in {delete}, {apply} and the like.
+// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first,
+// with the steps before and after them. fill fills in {delete}, {apply} and the like.
 func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
 	replacements := slices.Clone(around.Own)
 	switch ofKind := around.ofKind || len(around.Own) == 0; {
@@ -91,19 +92,19 @@ type FieldData struct {
 	Default     *any   `json:"default,omitempty"`     // what the server or the operator fills in
 	Once        bool   `json:"once,omitempty"`        // it fills it in only when the object is created
 	DefaultFrom string `json:"defaultFrom,omitempty"` // the path of the field whose value it fills in
-	// Type is a JSON type, for a field whose zero value counts as absent; or quantity, duration or base64, for a text that
-	// is compared by its meaning.
+	// Type is a JSON type, for a field whose zero value counts as absent; or quantity, duration or base64, for a text
+	// that is compared by its meaning.
 	Type     string   `json:"type,omitempty"`
 	Nullable bool     `json:"nullable,omitempty"` // null is a value, not absent
 	Keys     []string `json:"keys,omitempty"`     // the items of the list correlate by these keys
 	Set      bool     `json:"set,omitempty"`      // the order of the list does not count
 	Password bool     `json:"password,omitempty"` // the values are not shown
-	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ([] here and below,
-	// {} only here: what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is said, it is unknown, and
-	// so is a change between absent and a zero value.
+	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ([] here
+	// and below, {} only here: what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is
+	// said, it is unknown, and so is a change between absent and a zero value.
 	Normalize string `json:"normalize,omitempty"`
 
-	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the whole value, but for objects in a client-side one
+	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the whole value; not so objects, client-side
 	MergeSet   bool `json:"mergeSet,omitempty"`   // a server-side apply merges the list as a set
 	PatchSet   bool `json:"patchSet,omitempty"`   // a client-side apply does
 	RetainKeys bool `json:"retainKeys,omitempty"` // a client-side apply keeps only the members in the manifest

@@ -101,7 +101,8 @@ func (d *Definition) Empty() bool { return d == nil || len(d.parts()) == 0 }
 // Update is one update of an object, as the server or the operator stores it before and after.
 type Update struct {
 	New, Old map[string]any
-	// Locked, unless nil, is the new object as the locks of a schema compare it: without what the server does not store.
+	// Locked, unless nil, is the new object as the locks of a schema compare it: without what the server does not
+	// store.
 	Locked map[string]any
 	// Named evaluates the functions of rows; nil where the rows have none.
 	Named Named
@@ -124,10 +125,12 @@ type Finding struct {
 	Broken  immutability.Violation // of LockRule for a rule that equals no lock
 	// Rules are the CEL rules of a schema that refuse the update for the same reason.
 	Rules []celrun.Rule
-	// New and Old are the values whose change is refused, passwords included. With Whole it is that of the whole object.
+	// New and Old are the values whose change is refused, passwords included. With Whole it is that of the whole
+	// object.
 	New, Old check.Value
 	Whole    bool
-	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no value.
+	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no
+	// value.
 	Open string
 	Err  error
 }

@@ -23,8 +23,8 @@ import (
 //	stored  {spec: {size: "1073741824", mode: fast}}
 type Field struct {
 	FieldData
-	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty one,
-	// unless Normalize is none.
+	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty
+	// one, unless Normalize is none.
 	Held bool
 
 	properties map[string]*Field

@@ -177,7 +177,8 @@ func (u *update) words(c *lockedRow) []Finding {
 		}
 		for _, d := range v.Differences {
 			one := v
-			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld, d.HasNew, nil
+			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld,
+				d.HasNew, nil
 			all = append(all, u.word(c, one))
 		}
 	}
@@ -198,7 +199,8 @@ func (u *update) open(path string, v *immutability.Violation) string {
 	if !u.fields.leavesOpen(fieldpath.Parse(path), v.New, v.Old) {
 		return ""
 	}
-	return "refused unless the operator's types take an empty value or false, which one of the two sets, for the absent value of the other one"
+	return "refused unless the operator's types take an empty value or false, which one of the two sets, for the " +
+		"absent value of the other one"
 }
 
 // outside returns the changes that a row does not allow.

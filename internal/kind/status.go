@@ -29,7 +29,8 @@ func ReadsStatus(r celrun.Rule) bool {
 	if r.SchemaPath != "" || !strings.Contains(r.Text, "status") {
 		return false
 	}
-	return slices.ContainsFunc(r.Reads(), func(read celexpr.Read) bool { return read.OfRule() && ownField(read) == "status" })
+	return slices.ContainsFunc(r.Reads(),
+		func(read celexpr.Read) bool { return read.OfRule() && ownField(read) == "status" })
 }
 
 // mayReadStatus reports whether a condition of such a rule may read the status, perhaps as a part of the object.

@@ -51,7 +51,8 @@ func OldItem(s *spec.Schema, newList, oldList any, i int) (was check.Value, ok b
 	}
 	at := slices.IndexFunc(olds, func(old any) bool {
 		was, _ := old.(map[string]any)
-		return !slices.ContainsFunc(marks.ListMapKeys, func(key string) bool { return !jsonvalue.Equal(item[key], was[key]) })
+		return !slices.ContainsFunc(marks.ListMapKeys,
+			func(key string) bool { return !jsonvalue.Equal(item[key], was[key]) })
 	})
 	if at < 0 {
 		return check.Value{}, true

@@ -30,18 +30,19 @@ type Refusal struct {
 	OnlyOld         bool // NEW has no such policy, binding or parameters, or other ones
 }
 
-// Decision is what policies make of an update. Unknown says what may be refused, Notes what is allowed with a warning or an
-// entry of the audit log; they are sentences.
+// Decision is what policies make of an update. Unknown says what may be refused, Notes what is allowed with a warning
+// or an entry of the audit log; they are sentences.
 type Decision struct {
 	Refused []Refusal
 	Unknown []string
 	Notes   []string
 }
 
-// Check runs the policies that are for an update. A nil Set, and an update that changes nothing, have the zero Decision.
+// Check runs the policies that are for an update. A nil Set, and an update that changes nothing, have the zero
+// Decision.
 //
-// Cost: for each policy and binding that matches, at most the API server's own budget for one request, and as much again
-// where values are unknown.
+// Cost: for each policy and binding that matches, at most the API server's own budget for one request, and as much
+// again where values are unknown.
 func (s *Set) Check(u *Update) Decision {
 	var d Decision
 	if s == nil || exempt(u) || jsonvalue.Equal(u.New, u.Old) {
@@ -62,14 +63,15 @@ func (s *Set) Matches(u *Update) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.policies, func(p *boundPolicy) bool {
-		return s.matches(p.Spec.MatchConstraints, u).answer != no && slices.ContainsFunc(p.bindings, func(b *binding) bool {
-			return s.matches(b.Spec.MatchResources, u).answer != no
-		})
+		return s.matches(p.Spec.MatchConstraints, u).answer != no && slices.ContainsFunc(p.bindings,
+			func(b *binding) bool {
+				return s.matches(b.Spec.MatchResources, u).answer != no
+			})
 	})
 }
 
-// Selects reports whether a policy of s is for updates of the resource of u, whatever the objects are. It saves making the objects of
-// an update that no policy judges.
+// Selects reports whether a policy of s is for updates of the resource of u, whatever the objects are. It saves making
+// the objects of an update that no policy judges.
 func (s *Set) Selects(u *Update) bool {
 	return s != nil && !exempt(u) && slices.ContainsFunc(s.policies, func(p *boundPolicy) bool {
 		rules := slices.Clone(p.Spec.MatchConstraints.ResourceRules)
@@ -135,8 +137,8 @@ type state struct {
 	param          runtime.Object
 }
 
-// params returns the parameters with which the policy runs, a nil one for null. They count where both sides have them; missing says
-// what is not known otherwise.
+// params returns the parameters with which the policy runs, a nil one for null. They count where both sides have them;
+// missing says what is not known otherwise.
 func (r *run) params() (list []runtime.Object, missing string) {
 	kind, ref := r.p.Spec.ParamKind, r.b.Spec.ParamRef
 	if kind == nil || ref == nil {
@@ -156,7 +158,8 @@ func (r *run) params() (list []runtime.Object, missing string) {
 		isParam := func(e entry) bool {
 			_, _, name := identity(e.Object)
 			selected := ref.Name == "" && ref.Selector != nil && selector.Matches(labels.Set(labelsOf(e.Object)))
-			return (selected || ref.Name == name && name != "") && (namespaceOf(e.Object) == namespace || !namespaced && known)
+			return (selected || ref.Name == name && name != "") &&
+				(namespaceOf(e.Object) == namespace || !namespaced && known)
 		}
 		if !slices.ContainsFunc(found[key], isParam) {
 			continue
@@ -185,8 +188,8 @@ type refused struct {
 	absent                      bool // it fails because a field is not there
 }
 
-// evaluate runs the policy with one parameter. Where defaults are not known, it runs for one more of the states that the server can
-// have.
+// evaluate runs the policy with one parameter. Where defaults are not known, it runs for one more of the states that
+// the server can have.
 func (r *run) evaluate(s *state) *evaluation {
 	e := r.evaluateState(s)
 	if r.u.Defaulted && e.reason == "" {
@@ -239,7 +242,8 @@ func (r *run) evaluateState(s *state) *evaluation {
 		case o.answer == no:
 			if messages == nil {
 				if messages, err = p.messages(in, rest, !r.u.isSecret()); err != nil {
-					return r.maybe(&evaluation{refused: r.failed(fmt.Errorf("failed messageExpression: %w", err))}, matched)
+					return r.maybe(&evaluation{refused: r.failed(fmt.Errorf("failed messageExpression: %w", err))},
+						matched)
 				}
 			}
 			validation := &r.p.Spec.Validations[i]
@@ -247,7 +251,8 @@ func (r *run) evaluateState(s *state) *evaluation {
 			if validation.Reason != nil {
 				reason = *validation.Reason
 			}
-			e.refused = append(e.refused, refused{expression: validation.Expression, message: messages[i], reason: string(reason)})
+			e.refused = append(e.refused, refused{expression: validation.Expression, message: messages[i],
+				reason: string(reason)})
 		}
 	}
 	if len(e.refused) > 0 {
@@ -288,7 +293,8 @@ func (r *run) input(s *state) *input {
 		namespace, ok := r.s.namespaces.of("/" + namespaceOf(r.u.New))
 		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", !ok
 		if ok {
-			in.namespace.Labels, in.namespace.Annotations = textsOf(namespace, "labels"), textsOf(namespace, "annotations")
+			in.namespace.Labels, in.namespace.Annotations = textsOf(namespace, "labels"),
+				textsOf(namespace, "annotations")
 			in.namespace.Labels[corev1.LabelMetadataName] = in.namespace.Name
 		}
 	}
@@ -296,8 +302,10 @@ func (r *run) input(s *state) *input {
 }
 
 // version is NewVersionedAttributes for objects that are converted already.
-func (u *Update) version(newObj, oldObj map[string]any, attributes admission.Attributes, kind schema.GroupVersionKind) *admission.VersionedAttributes {
-	converted := admission.NewAttributesRecord(object(newObj), object(oldObj), kind, u.namespace(), u.name(), attributes.GetResource(), "",
+func (u *Update) version(newObj, oldObj map[string]any, attributes admission.Attributes,
+	kind schema.GroupVersionKind) *admission.VersionedAttributes {
+	converted := admission.NewAttributesRecord(object(newObj), object(oldObj), kind, u.namespace(), u.name(),
+		attributes.GetResource(), "",
 		admission.Update, nil, false, nil)
 	// Objects of the very kind are not converted, and nothing that could do so is needed. There is no error then.
 	versioned, _ := admission.NewVersionedAttributes(converted, kind, nil)
@@ -322,7 +330,8 @@ func (r *run) add(e *evaluation) {
 				if reason == "" {
 					reason = string(metav1.StatusReasonInvalid)
 				}
-				r.refuse(Refusal{Expression: d.expression, Message: names + " denied request: " + d.message, Reason: reason, OnlyOld: r.onlyOld()})
+				r.refuse(Refusal{Expression: d.expression, Message: names + " denied request: " + d.message,
+					Reason: reason, OnlyOld: r.onlyOld()})
 			case admissionv1.Warn:
 				r.note("the API server warns: Validation failed for " + names + ": " + d.message)
 			case admissionv1.Audit:
@@ -378,8 +387,8 @@ func (u *Update) name() string {
 	return name
 }
 
-// namespace returns the namespace of the request. A manifest without one goes to a namespace that is not known; the server
-// gives requests about a namespace its own name.
+// namespace returns the namespace of the request. A manifest without one goes to a namespace that is not known; the
+// server gives requests about a namespace its own name.
 func (u *Update) namespace() string {
 	switch {
 	case u.isNamespace():

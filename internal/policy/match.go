@@ -15,8 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// Matching follows k8s.io/apiserver/pkg/admission/plugin/policy/matching, which cannot be used here: it links client-go, as
-// it asks a cluster for namespaces. One rule at a time is matched by the server's own package rules.
+// Matching follows k8s.io/apiserver/pkg/admission/plugin/policy/matching, which cannot be used here: it links
+// client-go, as it asks a cluster for namespaces. One rule at a time is matched by the server's own package rules.
 
 // answer is that of a question that the manifests may not be enough for. The order counts: and is the least of two.
 type answer int
@@ -42,7 +42,8 @@ type match struct {
 	reason   string // why the answer is maybe
 }
 
-// matches matches an update as Matcher.Matches does. Nil constraints match everything, with the resource of the request.
+// matches matches an update as Matcher.Matches does. Nil constraints match everything, with the resource of the
+// request.
 func (s *Set) matches(constraints *admissionv1.MatchResources, u *Update) match {
 	m := match{answer: yes, resource: u.resource(), kind: u.kind()}
 	if constraints == nil {
@@ -64,8 +65,8 @@ func (s *Set) matches(constraints *admissionv1.MatchResources, u *Update) match 
 	return m
 }
 
-// matchesRules matches the rules of one list: those of the request's own version first, then, unless the policy is Exact,
-// those of the other versions that the server can convert the object to.
+// matchesRules matches the rules of one list: those of the request's own version first, then, unless the policy is
+// Exact, those of the other versions that the server can convert the object to.
 func matchesRules(list []admissionv1.NamedRuleWithOperations, policy *admissionv1.MatchPolicyType, u *Update) match {
 	for i := range list {
 		if matchesRule(&list[i], u, u.resource()) {
@@ -101,11 +102,12 @@ func matchesObject(s *metav1.LabelSelector, u *Update) bool {
 		return true
 	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && (selector.Empty() || selector.Matches(labels.Set(labelsOf(u.New))) || selector.Matches(labels.Set(labelsOf(u.Old))))
+	return err == nil && (selector.Empty() || selector.Matches(labels.Set(labelsOf(u.New))) ||
+		selector.Matches(labels.Set(labelsOf(u.Old))))
 }
 
-// matchesNamespace matches the namespace of an update as package predicates/namespace does. The label with the name of a
-// namespace is always known, the others where both sides have its manifest.
+// matchesNamespace matches the namespace of an update as package predicates/namespace does. The label with the name of
+// a namespace is always known, the others where both sides have its manifest.
 func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update) (answer, error) {
 	if selector == nil || !u.Namespaced && !u.isNamespace() {
 		return yes, nil
@@ -134,7 +136,8 @@ func matchesName(selector labels.Selector, name string) answer {
 	requirements, _ := selector.Requirements()
 	all := yes
 	for _, r := range requirements {
-		if r.Key() != corev1.LabelMetadataName || name == "" && r.Operator() != selection.Exists && r.Operator() != selection.DoesNotExist {
+		if r.Key() != corev1.LabelMetadataName || name == "" && r.Operator() != selection.Exists &&
+			r.Operator() != selection.DoesNotExist {
 			all = min(all, maybe)
 			continue
 		}
@@ -150,16 +153,19 @@ func exempt(u *Update) bool {
 
 // attributes describes the request to update u as the server describes it to its admission plugins.
 func (u *Update) attributes(resource schema.GroupVersionResource, kind schema.GroupVersionKind) admission.Attributes {
-	return admission.NewAttributesRecord(object(u.New), object(u.Old), kind, u.namespace(), u.name(), resource, "", admission.Update, nil, false, nil)
+	return admission.NewAttributesRecord(object(u.New), object(u.Old), kind, u.namespace(), u.name(), resource, "",
+		admission.Update, nil, false, nil)
 }
 
-// Manifests leave out what the server fills in. A policy that reads such a field is run with both states that it can have.
+// Manifests leave out what the server fills in. A policy that reads such a field is run with both states that it can
+// have.
 
 // readsAbsent reports whether a validation reads a field that both objects leave out.
 func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
 	for _, text := range expressions(r.p.ValidatingAdmissionPolicy) {
 		for _, read := range r.p.program.reads(text) {
-			isField := (read.root == "object" || read.root == "oldObject") && len(read.names) > 0 && !free[read.names[0]]
+			isField := (read.root == "object" || read.root == "oldObject") && len(read.names) > 0 &&
+				!free[read.names[0]]
 			if at := fieldpath.Of(read.names); isField && !has(newObj, at) && !has(oldObj, at) {
 				return true
 			}
@@ -178,7 +184,8 @@ func has(obj map[string]any, p fieldpath.Path) bool {
 
 // free are the names of fields below which the server fills in nothing: maps with keys of the user's.
 var free = map[string]bool{
-	"metadata": true, "data": true, "binaryData": true, "stringData": true, "labels": true, "annotations": true, "matchLabels": true,
+	"metadata": true, "data": true, "binaryData": true, "stringData": true, "labels": true, "annotations": true,
+	"matchLabels":  true,
 	"nodeSelector": true, "parameters": true,
 }
 

@@ -1,13 +1,14 @@
-// Package policy predicts what the ValidatingAdmissionPolicies of a tree of manifests refuse. It matches policies and their
-// bindings to an update, and runs those that read oldObject with the API server's own CEL code.
+// Package policy predicts what the ValidatingAdmissionPolicies of a tree of manifests refuse. It matches policies and
+// their bindings to an update, and runs those that read oldObject with the API server's own CEL code.
 //
-// The manifests do not hold everything that a policy can read: who makes the request, what its authorizer says, the status of
-// an object, perhaps the namespace and the parameters. Where such a value decides, the verdict is unknown and gives the
-// reason; parameters and namespaces count where both sides have them. Where it does not decide (`request.userInfo.username == 'admin' || object.spec.x == oldObject.spec.x`, with equal
-// values), the verdict is certain.
+// The manifests do not hold everything that a policy can read: who makes the request, what its authorizer says, the
+// status of an object, perhaps the namespace and the parameters. Where such a value decides, the verdict is unknown and
+// gives the reason; parameters and namespaces count where both sides have them. Where it does not decide
+// (`request.userInfo.username == 'admin' || object.spec.x == oldObject.spec.x`, with equal values), the verdict is
+// certain.
 //
-// The order of reading: set.go, the documents; match.go, which updates a policy is for; reads.go, what an expression reads
-// that the manifests lack; program.go, expressions compiled and run; decision.go, all of it together.
+// The order of reading: set.go, the documents; match.go, which updates a policy is for; reads.go, what an expression
+// reads that the manifests lack; program.go, expressions compiled and run; decision.go, all of it together.
 package policy
 
 import (
@@ -84,8 +85,8 @@ func message(text string) *expression {
 	return &expression{text: text, types: []*celgo.Type{celgo.StringType}}
 }
 
-// load compiles the variables, and looks for expressions that do not compile. The API server refuses to store a policy that
-// has one.
+// load compiles the variables, and looks for expressions that do not compile. The API server refuses to store a policy
+// that has one.
 func (p *program) load() error {
 	p.once.Do(func() {
 		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
@@ -95,7 +96,8 @@ func (p *program) load() error {
 		var errs []error
 		for _, v := range p.policy.Spec.Variables {
 			e := &expression{v.Name, v.Expression, []*celgo.Type{celgo.AnyType, celgo.DynType}}
-			if result := p.compiler.CompileAndStoreVariable(e, p.declared(true), environment.StoredExpressions); result.Error != nil {
+			if result := p.compiler.CompileAndStoreVariable(e, p.declared(true),
+				environment.StoredExpressions); result.Error != nil {
 				errs = append(errs, fmt.Errorf("variable %s: %w", v.Name, result.Error))
 			}
 		}
@@ -132,7 +134,8 @@ func (p *program) compile(authorizer bool, list []*expression) cel.ConditionEval
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.conditions[key.String()] == nil {
-		p.conditions[key.String()] = p.compiler.CompileCondition(accessors, p.declared(authorizer), environment.StoredExpressions)
+		p.conditions[key.String()] = p.compiler.CompileCondition(accessors, p.declared(authorizer),
+			environment.StoredExpressions)
 	}
 	return p.conditions[key.String()]
 }
@@ -147,15 +150,18 @@ type input struct {
 }
 
 // run evaluates expressions with a budget of cost; its error is about the budget.
-func (p *program) run(authorizer bool, list []*expression, in *input, budget int64) ([]cel.EvaluationResult, int64, error) {
+func (p *program) run(authorizer bool, list []*expression, in *input,
+	budget int64) ([]cel.EvaluationResult, int64, error) {
 	namespace := in.namespace
 	resource := in.match.resource
 	if in.knowledge.conditions {
 		namespace, resource = nil, in.attributes.GetResource()
 	}
-	request := cel.CreateAdmissionRequest(in.attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(in.match.kind))
+	request := cel.CreateAdmissionRequest(in.attributes.Attributes, metav1.GroupVersionResource(resource),
+		metav1.GroupVersionKind(in.match.kind))
 	variables := cel.OptionalVariableBindings{VersionedParams: in.params}
-	return p.compile(authorizer, list).ForInput(context.Background(), in.attributes, request, variables, namespace, budget)
+	return p.compile(authorizer, list).ForInput(context.Background(), in.attributes, request, variables, namespace,
+		budget)
 }
 
 // result is the value of a condition.
@@ -165,11 +171,11 @@ type result struct {
 	reason string // what it depends on
 }
 
-// evaluate evaluates conditions, each with every value that the manifests lack, and returns what is left of the budget. The
-// error is about the budget of a condition that depends on nothing unknown.
+// evaluate evaluates conditions, each with every value that the manifests lack, and returns what is left of the budget.
+// The error is about the budget of a condition that depends on nothing unknown.
 //
-// A condition that reads such a value runs as two others: one that is true only if it is true for sure, and one that is true
-// only if it is false for sure.
+// A condition that reads such a value runs as two others: one that is true only if it is true for sure, and one that is
+// true only if it is false for sure.
 func (p *program) evaluate(texts []string, in *input, budget int64) ([]result, int64, error) {
 	results := make([]result, len(texts))
 	known := make([]*expression, len(texts))
@@ -219,8 +225,8 @@ func (p *program) evaluate(texts []string, in *input, budget int64) ([]result, i
 	return results, rest, nil
 }
 
-// matchesConditions reports whether the match conditions hold, as package matchconditions does: one that is false is enough
-// for no, whatever fails. err is the failure of others, and then failurePolicy is Fail.
+// matchesConditions reports whether the match conditions hold, as package matchconditions does: one that is false is
+// enough for no, whatever fails. err is the failure of others, and then failurePolicy is Fail.
 func (p *program) matchesConditions(in input) (all result) {
 	in.knowledge.conditions = true
 	texts := make([]string, len(p.policy.Spec.MatchConditions))
@@ -268,8 +274,8 @@ func (p *program) ignores() bool {
 }
 
 // messages returns what the server says about each validation that is false: the value of messageExpression, else the
-// message, else the expression. Without evaluate, messageExpression is left out, as it can quote values. The error is about
-// the budget, and is then the server's text for all of them.
+// message, else the expression. Without evaluate, messageExpression is left out, as it can quote values. The error is
+// about the budget, and is then the server's text for all of them.
 func (p *program) messages(in *input, budget int64, evaluate bool) ([]string, error) {
 	validations := p.policy.Spec.Validations
 	list := make([]*expression, len(validations))

@@ -13,9 +13,10 @@ import (
 
 // read is one place of an expression that reads a variable, or a field of it.
 type read struct {
-	root  string
-	names []string // of the fields, as far as they are written in the expression: object.spec.list[i].x reads spec.list of object
-	tests bool     // it only asks whether the field is there, or null
+	root string
+	// of the fields, as far as they are written in the expression: object.spec.list[i].x reads spec.list of object
+	names []string
+	tests bool // it only asks whether the field is there, or null
 }
 
 // readsOf lists what an expression reads. ok is false for text that does not parse.
@@ -36,7 +37,8 @@ func readsIn(x ast.Expr) []read {
 	return list
 }
 
-// namesOf returns the names that r selects, up to the first item. Objects have no schema here, so names are not escaped.
+// namesOf returns the names that r selects, up to the first item. Objects have no schema here, so names are not
+// escaped.
 func namesOf(r celexpr.Read) []string {
 	var names []string
 	for _, step := range r.Steps {
@@ -89,21 +91,26 @@ type knowledge struct {
 
 // onlyServer are the fields that only the server or a controller sets. A manifest that has them does not decide them.
 var onlyServer = [...][]string{
-	{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "creationTimestamp"},
-	{"metadata", "deletionTimestamp"}, {"metadata", "deletionGracePeriodSeconds"}, {"metadata", "managedFields"}, {"metadata", "selfLink"},
+	{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"},
+	{"metadata", "creationTimestamp"},
+	{"metadata", "deletionTimestamp"}, {"metadata", "deletionGracePeriodSeconds"}, {"metadata", "managedFields"},
+	{"metadata", "selfLink"},
 }
 
 // lacks returns what an expression reads that is not known, in words, "" for nothing.
 func (k *knowledge) lacks(text string) string { return k.lacking(k.reads(text), map[string]bool{}) }
 
-// certain returns an expression that is true only where a condition is true whatever k lacks, and one that is true only where the
-// condition is false.
+// certain returns an expression that is true only where a condition is true whatever k lacks, and one that is true only
+// where the condition is false.
 func (k *knowledge) certain(text string) (isTrue, isFalse string) {
 	x, err := celexpr.Parse(text)
 	if err != nil {
 		return "false", "false"
 	}
-	return celrun.Certain(x, func(condition ast.Expr) bool { return k.lacking(readsIn(condition), map[string]bool{}) != "" })
+	return celrun.Certain(x, func(condition ast.Expr) bool {
+		return k.lacking(readsIn(condition),
+			map[string]bool{}) != ""
+	})
 }
 
 // lacking is lacks for what an expression reads. It looks at each of the seen variables of the policy once.
@@ -156,7 +163,8 @@ func (k *knowledge) ofNamespace(r *read) string {
 		return reason
 	case r.tests && (len(names) == 0 || slices.Equal(names, []string{"metadata"})):
 		return ""
-	case len(names) > 1 && names[0] == "metadata" && (names[1] == "name" || !k.noObject && (names[1] == "labels" || names[1] == "annotations")):
+	case len(names) > 1 && names[0] == "metadata" &&
+		(names[1] == "name" || !k.noObject && (names[1] == "labels" || names[1] == "annotations")):
 		return ""
 	}
 	return reason

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Document is one manifest that can matter to policies: a policy, a binding, a namespace, or an object that a policy takes
-// as its parameters. Other manifests do no harm.
+// Document is one manifest that can matter to policies: a policy, a binding, a namespace, or an object that a policy
+// takes as its parameters. Other manifests do no harm.
 type Document struct {
 	Object       map[string]any // decoded, as package encoding/json and util/json do; it is not changed
 	File         string
@@ -28,8 +28,8 @@ func (s sides) and(other sides) sides { return sides{s.inNew && other.inNew, s.i
 func (s sides) any() bool     { return s.inNew || s.inOld }
 func (s sides) onlyOld() bool { return s.inOld && !s.inNew }
 
-// Set is the policies of both sides of a comparison. Those of OLD count like those of NEW, so that a change cannot drop a
-// policy or its binding and break it at once. It is safe for concurrent use.
+// Set is the policies of both sides of a comparison. Those of OLD count like those of NEW, so that a change cannot drop
+// a policy or its binding and break it at once. It is safe for concurrent use.
 type Set struct {
 	policies   []*boundPolicy
 	namespaces objects
@@ -47,8 +47,8 @@ func (o objects) add(e entry) {
 	o[key] = append(o[key], e)
 }
 
-// of returns the object with a key of the map. ok is false unless both sides have it, alike and once: what changes together with the
-// object that a policy is asked about may reach the cluster before it or after it.
+// of returns the object with a key of the map. ok is false unless both sides have it, alike and once: what changes
+// together with the object that a policy is asked about may reach the cluster before it or after it.
 func (o objects) of(key string) (obj map[string]any, ok bool) {
 	list := o[key]
 	if len(list) != 1 || !list[0].inNew || !list[0].inOld {
@@ -78,9 +78,10 @@ type binding struct {
 
 const group = "admissionregistration.k8s.io"
 
-// NewSet reads the policies among docs. scopes tells whether objects of a kind have a namespace; known is false for a kind
-// that nobody knows. Policies that read oldObject in none of their expressions are left out: they judge one object, on its
-// creation too. The set is nil where no policy is left; a nil Set refuses nothing. docs are kept, and must not change.
+// NewSet reads the policies among docs. scopes tells whether objects of a kind have a namespace; known is false for a
+// kind that nobody knows. Policies that read oldObject in none of their expressions are left out: they judge one
+// object, on its creation too. The set is nil where no policy is left; a nil Set refuses nothing. docs are kept, and
+// must not change.
 //
 // Cost: O(docs). Expressions are compiled at the first update that their policy is for, in milliseconds.
 func NewSet(docs []Document, scopes func(apiVersion, kind string) (namespaced, known bool)) *Set {
@@ -97,7 +98,8 @@ func NewSet(docs []Document, scopes func(apiVersion, kind string) (namespaced, k
 			s.addPolicy(e, name)
 		case kind == "ValidatingAdmissionPolicyBinding":
 			b := &binding{&admissionv1.ValidatingAdmissionPolicyBinding{}, e}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(e.Object, b.ValidatingAdmissionPolicyBinding); err != nil {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(e.Object,
+				b.ValidatingAdmissionPolicyBinding); err != nil {
 				s.warn(e, "the binding %s of a policy cannot be read, and does not count: %v", name, err)
 				continue
 			}
@@ -131,7 +133,8 @@ func isPolicyVersion(apiVersion string) bool {
 // IsPolicy reports whether an object is a policy or a binding.
 func IsPolicy(obj map[string]any) bool {
 	apiVersion, kind, _ := identity(obj)
-	return isPolicyVersion(apiVersion) && (kind == "ValidatingAdmissionPolicy" || kind == "ValidatingAdmissionPolicyBinding")
+	return isPolicyVersion(apiVersion) && (kind == "ValidatingAdmissionPolicy" ||
+		kind == "ValidatingAdmissionPolicyBinding")
 }
 
 func (s *Set) addPolicy(e entry, name string) {
@@ -185,7 +188,8 @@ func Sides(news, olds []Document) []Document {
 	}
 	for _, old := range olds {
 		old.InOld = true
-		i := slices.IndexFunc(known[key(old.Object)], func(i int) bool { return reflect.DeepEqual(all[i].Object, old.Object) })
+		i := slices.IndexFunc(known[key(old.Object)],
+			func(i int) bool { return reflect.DeepEqual(all[i].Object, old.Object) })
 		if i >= 0 {
 			all[known[key(old.Object)][i]].InOld = true
 			continue

@@ -18,12 +18,12 @@ type Update struct {
 
 	Group, Version, Plural, Kind string
 	Namespaced                   bool
-	// Versions are the versions in which the server serves the resource, that of the request among them. Convert returns both
-	// objects in another one; ok is false, also with a nil Convert, where only the server can.
+	// Versions are the versions in which the server serves the resource, that of the request among them. Convert
+	// returns both objects in another one; ok is false, also with a nil Convert, where only the server can.
 	Versions []string
 	Convert  func(version string) (newObj, oldObj map[string]any, ok bool)
-	// Defaulted is set for a kind whose defaults are not in the objects: what both leave out, and what one of them leaves out
-	// and the other one has, may be equal on the server.
+	// Defaulted is set for a kind whose defaults are not in the objects: what both leave out, and what one of them
+	// leaves out and the other one has, may be equal on the server.
 	Defaulted bool
 	// Live is set where both objects are as a cluster has them, with what only the server sets.
 	Live bool
@@ -38,8 +38,10 @@ func RequestOf(c *crd.CRD, version string) *Update {
 	return u
 }
 
-// UpdateOf is RequestOf with the objects. In returns both as the server holds them in a version, but for the apiVersion.
-func UpdateOf(c *crd.CRD, version string, in func(version string) (newObj, oldObj map[string]any, err error)) (*Update, error) {
+// UpdateOf is RequestOf with the objects. In returns both as the server holds them in a version, but for the
+// apiVersion.
+func UpdateOf(c *crd.CRD, version string, in func(version string) (newObj, oldObj map[string]any,
+	err error)) (*Update, error) {
 	u := RequestOf(c, version)
 	newObj, oldObj, err := in(version)
 	if err != nil {
@@ -56,10 +58,11 @@ func UpdateOf(c *crd.CRD, version string, in func(version string) (newObj, oldOb
 	return u, nil
 }
 
-// BuiltinRequest returns the update of an object of a built-in kind, without the objects, in the version of an apiVersion or in
-// what has replaced it.
+// BuiltinRequest returns the update of an object of a built-in kind, without the objects, in the version of an
+// apiVersion or in what has replaced it.
 func BuiltinRequest(kind *builtin.Kind, apiVersion string) *Update {
-	u := &Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced, Versions: kind.Versions, Defaulted: true}
+	u := &Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced,
+		Versions: kind.Versions, Defaulted: true}
 	group, version := kindindex.GroupVersion(apiVersion)
 	if u.Version = version; group != kind.Group || !slices.Contains(kind.Versions, version) {
 		u.Version = kind.Versions[0]

@@ -90,7 +90,7 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 			continue // an object that lacks what a rule reads: the CRD refuses every update of it, whatever changes
 		}
 		p.Updates++
-		said, err := facts.Check(newObj, oldObj)
+		said, err := facts.Check(newObj, oldObj, "")
 		if err != nil {
 			d.withdrawAll()
 			return p, false

@@ -80,20 +80,23 @@ func Run(verb string, in Input) Answer {
 		return Answer{Error: fmt.Sprintf("there is no verb %q", verb)}
 	}
 	if err := run(&answer, in); err != nil {
-		return Answer{Marks: []Mark{}, Error: report.PrintableLines(controls.Replace(err.Error()))}
+		return Answer{Marks: []Mark{}, Error: report.PrintableLines(err.Error())}
 	}
 	return answer
 }
 
-// controls puts the controls of the page in place of the command's flags in messages.
-var controls = strings.NewReplacer(
-	"--applier says who applies", "choose above who applies it",
-	" with --schema", " in the editor below", ", such as --schema", ", such as",
-	"use fieldlock lint --old OLD NEW", "use fieldlock lint --old OLD NEW in a terminal",
-	"render the manifests with --render 'kustomize build DIR' to check what it changes", "paste what kustomize build prints to check what it changes",
-	"to check what it changes, render the manifests with --render 'kustomize build DIR'", "to check what it changes, paste what kustomize build prints",
-	"; --no-defaults compares objects as they are written", "",
-)
+// controls is the advice of the page, by its controls.
+func controls() compare.Advice {
+	return compare.Advice{
+		AskCluster: "fieldlock check --live asks the cluster",
+		WhoApplies: "choose above who applies it",
+		WhichHelm:  "choose above which of the two",
+		WithSchema: "in the editor below",
+		SuchAs:     "such as",
+		Kustomize:  "paste what kustomize build prints",
+		LintCRDs:   "use fieldlock lint --old OLD NEW in a terminal",
+	}
+}
 
 // file parses the text of an editor.
 func file(name, text string) manifest.File {
@@ -127,11 +130,10 @@ func check(answer *Answer, in Input) error {
 	r, err := compare.Check(compare.Input{
 		Old: []manifest.File{file(editorOld, in.Old)}, New: []manifest.File{file(editorNew, in.New)},
 		OldSchemas: schemas, NewSchemas: schemas, Errs: mistakes,
-	}, compare.Options{Builtin: kinds, Operators: catalogue, Applier: in.Applier, Now: time.Now()})
+	}, compare.Options{Builtin: kinds, Operators: catalogue, Applier: in.Applier, Now: time.Now(), Advice: controls()})
 	if err != nil {
 		return err
 	}
-	r.Advise(controls)
 	answer.Report = r
 	var text bytes.Buffer
 	if err := report.Formats()[0].Check(report.Coloured{Writer: &text}, r); err != nil {

@@ -1,0 +1,181 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Kinds that are known from data: those of Kubernetes itself, those of operators with webhooks, and those whose CRD has
+// transition rules and is not at hand. The package of each judges two objects by its rows; here its verdict becomes one
+// of a check. For example, the row
+//
+//	{field: spec.selector, lock: immutable, says: "field is immutable"}
+//
+// of Deployments becomes a violation at spec.selector, with the line of the field and what a replacement takes.
+
+// ofBuiltin judges objects of a kind that Kubernetes itself has. A version that the chosen minor does not serve is
+// judged as another one.
+func ofBuiltin(kind *builtin.Kind) *definition {
+	return &definition{
+		isBuiltin: true,
+		find: func(v *verdict, r request) error {
+			v.addRows(checkBuiltin(kind, r), r, "", nil)
+			return nil
+		},
+		replace: func(r request, rows builtin.Verdict) *result.Replacement {
+			return rowsReplacement(kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), rows), rows, r)
+		},
+	}
+}
+
+// checkBuiltin returns the verdict on a request. A cluster has applied the manifest already.
+func checkBuiltin(kind *builtin.Kind, r request) builtin.Verdict {
+	switch {
+	case r.live != nil:
+		return kind.CheckLive(r.new.Value(), r.old.Value())
+	case r.by == threeWay:
+		return kind.CheckBy(builtin.ApplierClientSide, r.new.Value(), r.old.Value())
+	}
+	return kind.CheckBy(r.by, r.new.Value(), r.old.Value())
+}
+
+// identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest,
+// also when the cluster has said what it would store.
+func (v *verdict) identify(p request) {
+	var oldObj map[string]any // of a create
+	if p.old != nil {
+		oldObj = p.old.Value()
+	}
+	judged := builtin.Identity(p.new.Document.Object, oldObj)
+	var violations []violation
+	for i := range judged.Violations {
+		violations = append(violations, builtinViolation(&judged.Violations[i], p))
+		if v.replacement == nil {
+			v.replacement = &result.Replacement{Message: "an edit is enough",
+				How: []string{judged.Violations[i].Row.Edit}}
+		}
+	}
+	v.merge(violations)
+	v.addRemarks(p.open(judged.Unknown, ""), nil)
+}
+
+// ofOperator judges custom resources by what is known of their operator's webhooks. crds are those of the kind; they
+// know defaults and passwords. An operator converts between versions, and its verdict says where that leaves a question
+// open.
+func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
+	return &definition{
+		find: func(v *verdict, r request) error {
+			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ",
+				func(b *violation, found *builtin.Violation) {
+					b.addOperator(kind.Operator, found, r)
+					if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.at) }) {
+						b.hide()
+					}
+				})
+			return nil
+		},
+		replace: func(r request, rows builtin.Verdict) *result.Replacement {
+			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
+			in := placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace))
+			return rowsReplacement(kind.Replacement(in, rows), rows, r)
+		},
+	}
+}
+
+// operatorObjects returns the objects as the operator gets them: with the defaults of the CRD, where there is one.
+func operatorObjects(crds []*customKind, r request) (newObj, oldObj map[string]any) {
+	newObj, oldObj = r.new.Value(), r.old.Value()
+	for _, c := range crds {
+		newVersion, oldVersion := c.version(r.new.APIVersion), c.version(r.old.APIVersion)
+		if newVersion == nil || oldVersion == nil {
+			continue
+		}
+		is, newErr := c.prepare(newVersion, r.new)
+		was, oldErr := c.prepare(oldVersion, r.old)
+		if newErr == nil && oldErr == nil { // the CRD reports its errors
+			return is, was
+		}
+	}
+	return newObj, oldObj
+}
+
+// addOperator adds who refuses, and how that is known.
+func (v *violation) addOperator(o operators.Operator, found *builtin.Violation, r request) {
+	if v.Lock == lockRule {
+		v.Change = digestObjects(r.new.Value(), r.old.Value())
+	}
+	known := "verified by running its code"
+	if found.Row.Read {
+		known = "its code was read, not run"
+	}
+	v.EnforcedBy, v.SchemaPath = o.Name, ""
+	v.Source = found.Row.Source + " in " + o.Module + " " + o.Versions[len(o.Versions)-1] + "; " + known
+	v.showAsWritten(r)
+}
+
+// showAsWritten replaces the values of a violation by those of the manifests, which have them where the operator's form
+// says the same in another way: "5Gi" for "5368709120".
+func (v *violation) showAsWritten(p request) {
+	newObj, oldObj := p.new.Value(), p.old.Value()
+	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
+		if is := yamldoc.At(obj, at...); shown.OK && is != nil {
+			return value{Data: is, OK: true}
+		}
+		return shown
+	}
+	v.new, v.old = written(newObj, v.at, v.new), written(oldObj, v.at, v.old)
+	for i, d := range v.found.Differences {
+		at := fieldpath.Resolve(v.Differences[i].Path, newObj, oldObj)
+		v.Differences[i].New = raw(written(newObj, at, value{Data: d.New, OK: d.HasNew}))
+		v.Differences[i].Old = raw(written(oldObj, at, value{Data: d.Old, OK: d.HasOld}))
+	}
+}
+
+// ofFacts judges custom resources whose CRD is not at hand by what is known of the CRD's transition rules.
+func ofFacts(facts *crdfacts.Kind, withSchema string) *definition {
+	return &definition{
+		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
+		find: func(v *verdict, r request) error {
+			judged, err := checkFacts(facts, r, withSchema)
+			v.addRows(judged, r, "", func(b *violation, found *builtin.Violation) {
+				b.SchemaPath, b.Source, b.Says = "", found.Row.Source, found.Row.Message
+				if facts.Password(b.at) {
+					b.hide()
+				}
+			})
+			v.unknown = remarks(judged.Unknown, "") // which say where the answer is
+			return err
+		},
+		replace: func(r request, _ builtin.Verdict) *result.Replacement {
+			return customReplacement(result.CostUnknown, facts.Plural+"."+facts.Group, r)
+		},
+	}
+}
+
+func checkFacts(facts *crdfacts.Kind, r request, withSchema string) (builtin.Verdict, error) {
+	if r.new.APIVersion != r.old.APIVersion {
+		return betweenVersions(facts, r, withSchema), nil
+	}
+	return facts.Check(r.new.Value(), r.old.Value(), withSchema)
+}
+
+// betweenVersions is the verdict on an object that changes its version: only the CRD tells how it is converted.
+func betweenVersions(facts *crdfacts.Kind, r request, withSchema string) builtin.Verdict {
+	before, _ := crdfacts.Find(r.old.APIVersion, r.old.Kind)
+	v := builtin.Verdict{Checked: true}
+	if len(facts.Rows)+len(before.Rows) > 0 {
+		v.Unknown = append(v.Unknown, builtin.Remark{Path: "apiVersion", Message: fmt.Sprintf(
+			"the object is of version %s and the old one of %s, and both have transition rules in %s; give the CRD "+
+				"%s, which says how they are converted",
+			r.new.APIVersion, r.old.APIVersion, facts.Source(), withSchema)})
+	}
+	return v
+}

@@ -1,0 +1,50 @@
+// Package compare checks one set of Kubernetes objects against an older one: it pairs the objects, finds the schemas
+// that cover them, and reports every change that an API server would refuse.
+//
+//	report, err := compare.Check(compare.Input{Old: oldFiles, New: newFiles}, compare.Options{})
+//
+// It has no flags, reads no files and prints nothing, so it also runs in a browser. Package manifest makes its input,
+// and the command's package report prints its Report.
+//
+// A check has three steps. For a Widget whose CRD locks spec.class:
+//
+//	pair    OLD dev/a.yaml {class: x}  with  NEW dev/a.yaml {class: y}
+//	judge   the definition of Widget refuses the update: spec.class is immutable
+//	record  dev/a.yaml:5: spec.class: is immutable; ways out: keep the old value, or replace the object
+//
+// The chapters, each of which uses only those below it:
+//
+//	compare          Check: the steps in order
+//	bases            two reports of one change, compared with two merge bases
+//	caveats          warnings about the check as a whole
+//	record           verdicts become entries of the report
+//	accepted         violations that somebody has accepted
+//	deletion         objects that NEW no longer has
+//	complete         whether everything that changed was checked
+//	predecessors     the verdicts on all pairs, and on objects with several possible predecessors
+//	judge            the verdict on one pair
+//	applier          the requests that tools send, and where their verdicts differ
+//	policies         admission policies
+//	replacement      what replacing a refused object costs, and how its tool does it
+//	partial          objects that lack required fields
+//	checker          the state of a run
+//	moved            objects that move to another version
+//	kinds            what is known of each kind, from all sources
+//	data             built-in kinds, operators, and transition rules of CRDs that are not at hand
+//	open             OpenAPI documents and JSON Schemas
+//	custom           custom resources, judged by a CRD
+//	applied          what an apply of a custom resource stores
+//	serverside       what a server-side apply cannot do
+//	configconnector  locks and notes in the descriptions of a CRD
+//	crd              a CRD compiled, and objects as a server stores them by it
+//	validity         mistakes that the server finds in an object
+//	described        the sentences in descriptions
+//	definition       what all sources of a kind have in common
+//	live             the answer of a cluster
+//	unknown_values   values that the files do not tell
+//	digest           what identifies a change
+//	verdict          what a verdict is made of
+//	report           the report
+//	pair             which object of OLD is the earlier state of which object of NEW
+//	input            objects, schemas and options
+package compare

@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// The third step of a check: the verdicts become entries of the report. The verdict on a pair lacks what is only needed
+// in print: the file and line of the field on both sides, and values without the passwords in them.
+//
+//	verdict   spec.class: immutable, "a" to "b"
+//	recorded  dev/app.yaml:7: Widget dev/a: spec.class: immutable, "a" to "b"; OLD: dev/app.yaml:7
+
+// addVerdicts adds the verdicts on pairs to the report.
+func (c *checker) addVerdicts(pairs []pair, verdicts []verdict, errs []error) {
+	r := &printer{}
+	succeeded := map[*group]int{}
+	for i, p := range pairs {
+		switch {
+		case p.new == nil:
+			c.report.Deleted++
+			c.addDeletion(p.old)
+			continue
+		case p.old != nil:
+			c.report.Updated++
+		case p.group != nil && p.group.relation == successors && succeeded[p.group] < p.group.count:
+			succeeded[p.group]++
+			c.report.Updated++
+		default:
+			c.report.Created++
+		}
+		c.fail(errs[i])
+		c.countUnchecked(p)
+		c.add(r, p, &verdicts[i])
+	}
+	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
+}
+
+// add adds a verdict to the report.
+func (c *checker) add(r *printer, p pair, v *verdict) {
+	var re *result.Replacement
+	if v.replacement != nil {
+		re = c.replacementOf(p, v)
+	}
+	replaced := re != nil && re.Requested && harmless(re)
+	for i := range v.violations {
+		violation := &v.violations[i]
+		r.complete(violation, p.new)
+		violation.addOld(p.new, v.old)
+		if violation.Change == "" {
+			violation.Change = violation.change(p.new, v.old)
+		}
+		violation.Replaced = replaced
+		c.report.Violations = append(c.report.Violations, violation.Violation)
+	}
+	c.report.MoreViolations += v.more
+	if v.more > 0 {
+		c.report.Warnings = append(c.report.Warnings,
+			fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
+	}
+	for _, u := range v.unknown {
+		c.report.Unknown = append(c.report.Unknown, about(u, p.new))
+	}
+	for _, n := range v.notes {
+		c.report.Notes = append(c.report.Notes, about(n, p.new))
+	}
+	if re != nil {
+		c.report.Replacements = append(c.report.Replacements, *re)
+	}
+}
+
+// fail adds errors to the report; nil is none.
+func (c *checker) fail(errs ...error) {
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		e := Error{Message: err.Error(), Text: err.Error()}
+		var at *yamldoc.Error
+		if errors.As(err, &at) {
+			e.File, e.Line = at.File, at.Line
+			e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.File), fmt.Sprintf(":%d", e.Line))
+			e.Message = strings.TrimPrefix(e.Message, ": ")
+		}
+		c.report.Errors = append(c.report.Errors, e)
+	}
+}
+
+// printer makes the parts of a report of what the definitions found.
+type printer struct {
+	repeated int // bytes of containers that the report has so far for keys that they lost
+}
+
+// maxRepeated is how many bytes of containers are printed: each of the keys that one has lost would print it once more.
+const maxRepeated = 16 << 20
+
+// complete adds the object of a violation, and what is printed of its values.
+func (r *printer) complete(v *violation, o *manifest.Object) {
+	at := v.at
+	// several files may have made the value; the one that changed it counts
+	if o.Document.Place != nil && len(v.Differences) > 0 {
+		at = fieldpath.Resolve(v.Differences[0].Path, o.Value())
+	}
+	v.Subject = subject(o, at)
+	if v.OnlyOld {
+		what := "lock"
+		if v.Policy != "" {
+			what = "policy"
+		}
+		v.Message += fmt.Sprintf("; only OLD has this %s: the change drops it and breaks it at once, so keep the %s, "+
+			"or accept the change in %s",
+			what, what, manifest.AcceptFile)
+	}
+	if isSecret(o) {
+		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them
+			v.Message, _, _ = strings.Cut(v.Message, ": ")
+		}
+		v.Redacted, v.Differences, v.MoreDifferences = true, nil, 0
+		return
+	}
+	v.Key = raw(v.key)
+	if v.ValuesLeftOut = v.key.OK && r.repeated > maxRepeated; !v.ValuesLeftOut {
+		v.Old, v.New = raw(v.old), raw(v.new)
+	}
+	if v.key.OK {
+		r.repeated += len(v.Old) + len(v.New)
+	}
+}
+
+// addOld adds where the violation's field is in OLD. An object of a cluster has no file.
+func (v *violation) addOld(newObj, oldObj *manifest.Object) {
+	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
+		return
+	}
+	if oldObj.Document.Place != nil {
+		place := oldObj.Document.Place(v.at)
+		v.OldFile, v.OldLine = place.File, place.Line
+		return
+	}
+	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.at).Line
+	v.Moved = newObj.Path != oldObj.Path
+}
+
+// isSecret reports whether an object's values must not be printed.
+func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }
