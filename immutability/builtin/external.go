@@ -9,17 +9,17 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
-// WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
-// as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, if locks are empty, or if a lock cannot be on
-// the field.
+// WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The
+// path is as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, if locks are
+// empty, or if a lock cannot be on the field.
 func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*Kinds, error) {
 	if k == nil || kind.undefined() {
 		return nil, errors.New("there is no kind to lock: get one from Find")
@@ -31,7 +31,7 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	if path == "metadata" || strings.HasPrefix(path, "metadata.") {
 		return nil, fmt.Errorf("metadata cannot be locked, because API machinery changes it on every update")
 	}
-	steps, isMap, err := walkType(t, path)
+	steps, isMap, err := find(t, path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,57 +96,55 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 	return &out
 }
 
-// walkType returns the steps that a path takes through a Go type, and whether it leads to a map. The error names the nearest
-// path.
-func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, err error) {
-	var types structTypes
-	missing := func(nearest fieldpath.Path) error {
-		text := strings.ReplaceAll(nearest.String(), string(fieldpath.EachValue), string(fieldpath.EachItem))
-		if text == "" {
-			text = "the root"
-		}
-		return &lockschema.NoPath{Path: path, Nearest: text}
-	}
+// find returns the steps that the path of an external lock takes through a Go type, and whether it leads to a map. The
+// path is read as in a schema; the error is a *lockschema.NoPath.
+func find(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, err error) {
 	if path == "" {
-		return nil, false, missing(nil)
+		return nil, false, &lockschema.NoPath{Nearest: "the root"}
 	}
-	rest := path
-	for rest != "" {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
+	var types structTypes
+	known := map[string]*spec.Schema{}
+	root := types.describe(t, known)
+	external := lockschema.External{Path: path}
+	located, at, err := external.Add(root, func(ref string) (*spec.Schema, error) { return known[ref], nil })
+	if err != nil {
+		return nil, false, err
+	}
+	steps = at.Steps()
+	for _, step := range steps {
+		switch step {
+		case fieldpath.EachItem:
+			located = located.Items.Schema
+		case fieldpath.EachValue:
+			located = located.AdditionalProperties.Schema
+		default:
+			located = lockschema.Below(located, step)
 		}
-		if below, ok := strings.CutPrefix(rest, string(fieldpath.EachItem)); ok {
-			switch {
-			case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-				steps = append(steps, fieldpath.EachItem)
-			case t.Kind() == reflect.Map:
-				steps = append(steps, fieldpath.EachValue)
-			default:
-				return nil, false, missing(steps)
+	}
+	return steps, located.AdditionalProperties != nil, nil
+}
+
+// describe returns the schema of a Go type, without the types of scalars. A struct is a $ref to known, which gets it:
+// some contain themselves.
+func (c *structTypes) describe(t reflect.Type, known map[string]*spec.Schema) *spec.Schema {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return c.describe(t.Elem(), known)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return spec.ArrayProperty(c.describe(t.Elem(), known))
+	case t.Kind() == reflect.Map:
+		return spec.MapProperty(c.describe(t.Elem(), known))
+	case t.Kind() != reflect.Struct:
+		return &spec.Schema{}
+	}
+	ref := "#/" + t.String()
+	if known[ref] == nil {
+		known[ref] = &spec.Schema{}
+		for name, field := range c.fields(t).types {
+			if field != nil { // the linked types have it
+				known[ref].SetProperty(name, *c.describe(field, known))
 			}
-			t, rest = t.Elem(), below
-			continue
 		}
-		name, below, _ := lockschema.FirstName(rest)
-		var known map[string]reflect.Type
-		if t.Kind() == reflect.Struct {
-			known = types.fields(t).types
-		}
-		next := known[name]
-		if next == nil {
-			nearest := steps
-			least := len(name) + 1
-			for _, other := range slices.Sorted(maps.Keys(known)) {
-				if d := spelling.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
-					nearest, least = append(slices.Clone(steps), other), d
-				}
-			}
-			return nil, false, missing(nearest)
-		}
-		steps, t, rest = append(steps, name), next, below
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return steps, t.Kind() == reflect.Map, nil
+	return spec.RefSchema(ref)
 }

@@ -88,7 +88,7 @@ func TestWithLock(t *testing.T) {
 	}
 	for _, row := range []struct{ apiVersion, kind, path, want string }{
 		{"apps/v1", "Deployment", "", "the schema has no ; the nearest path is the root"},
-		{"apps/v1", "Deployment", "spec.templte.spec", "the schema has no spec.templte.spec; the nearest path is spec.template"},
+		{"apps/v1", "Deployment", "spec.templte.spec", "the schema has no spec.templte.spec; the nearest path is spec.template.spec"},
 		{"apps/v1", "Deployment", "spec.template.spec.containers.image", "the schema has no spec.template.spec.containers.image; the nearest path is spec.template.spec.containers"},
 		{"apps/v1", "Deployment", "spec.replicas[*]", "the schema has no spec.replicas[*]; the nearest path is spec.replicas"},
 		{"v1", "Secret", "data[*][*]", "the schema has no data[*][*]; the nearest path is data[*]"},

@@ -45,16 +45,16 @@ func (e *NoPath) Error() string {
 	return fmt.Sprintf("the schema has no %s; the nearest path is %s", e.Path, e.Nearest)
 }
 
-// Add returns s with the locks of e at its path, and the schema path of the node that has them. $refs on the way are written
+// Add returns s with the locks of e at its path, and the path of the node that has them. $refs on the way are written
 // out, so that other uses of the same definition stay free. It leaves s as it is. The error is a *NoPath, or that of a $ref
 // that cannot be resolved. Mistakes in where the lock is are left to the compiler.
-func (e *External) Add(s *spec.Schema, resolve Resolver) (*spec.Schema, string, error) {
+func (e *External) Add(s *spec.Schema, resolve Resolver) (*spec.Schema, *Path, error) {
 	if resolve == nil {
 		resolve = Definitions(s)
 	}
 	p := placer{path: e.Path, resolve: resolve, locks: e.Locks}
 	out, err := p.add(s, nil, e.Path)
-	return out, p.at.Pointer(), err
+	return out, p.at, err
 }
 
 type placer struct {

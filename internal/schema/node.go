@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
@@ -290,6 +291,22 @@ func (p *Path) String() string {
 		}
 	}
 	return b.String()
+}
+
+// Steps returns the path as a path of an object.
+func (p *Path) Steps() fieldpath.Path {
+	var path fieldpath.Path
+	for _, s := range p.steps() {
+		switch s.role {
+		case Property:
+			path = append(path, s.name)
+		case Values:
+			path = append(path, fieldpath.EachValue)
+		case Items:
+			path = append(path, fieldpath.EachItem)
+		}
+	}
+	return path
 }
 
 // Pointer returns the path as a JSON pointer in the schema, such as "/properties/spec/properties/class". A path that
