@@ -124,8 +124,8 @@ func (f *Field) Property(name string) *Field {
 // amounts and durations in one form. The object is applied over before, which is nil for one that is created: a field
 // that is removed gets no default that is filled in only once.
 func (f *Field) Stored(obj, before map[string]any) map[string]any {
-	out, _ := f.canonical(obj, "").(map[string]any)
-	f.fill(out, out, f.canonical(before, ""))
+	out, _ := f.in(canonicalForm, obj, "").(map[string]any)
+	f.fill(out, out, f.in(canonicalForm, before, ""))
 	return out
 }
 
@@ -134,16 +134,30 @@ func (f *Field) Prepare(obj, before map[string]any) (map[string]any, error) {
 	return f.Stored(obj, before), nil
 }
 
-// canonical returns the one form of a value; mode says which values count as absent.
-func (f *Field) canonical(v any, mode string) any {
+// form is a form of values: which members an object has in it, and how a scalar is written. mode is the object's.
+type form struct {
+	keeps  func(f *Field, member any, mode string) bool
+	scalar func(f *Field, v any) any
+}
+
+// canonicalForm is the form in which equal values are equal.
+var canonicalForm = form{(*Field).keeps, (*Field).canonicalScalar}
+
+// strippedForm is a canonical value without the zero values that may count as absent.
+var strippedForm = form{
+	func(f *Field, member any, mode string) bool { return f.mode(mode) == "none" || !isZero(member) },
+	func(_ *Field, v any) any { return v },
+}
+
+// in returns a copy of a value in a form; mode says which values count as absent above f.
+func (f *Field) in(to form, v any, mode string) any {
 	mode = f.mode(mode)
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
 			p := f.Property(name)
-			member = p.canonical(member, mode)
-			if p.keeps(member, mode) {
+			if member = p.in(to, member, mode); to.keeps(p, member, mode) {
 				out[name] = member
 			}
 		}
@@ -151,10 +165,14 @@ func (f *Field) canonical(v any, mode string) any {
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = f.Items().canonical(item, mode)
+			out[i] = f.Items().in(to, item, mode)
 		}
 		return out
 	}
+	return to.scalar(f, v)
+}
+
+func (f *Field) canonicalScalar(v any) any {
 	v = canonical.Whole(v)
 	if f == nil {
 		return v
@@ -406,7 +424,7 @@ func (f *Field) list(s, item *spec.Schema) {
 func (f *Field) leavesOpen(at fieldpath.Path, newVal, oldVal any) bool {
 	f, mode := f.below(at)
 	mode = f.mode(mode)
-	newVal, oldVal = f.stripped(newVal, mode), f.stripped(oldVal, mode)
+	newVal, oldVal = f.in(strippedForm, newVal, mode), f.in(strippedForm, oldVal, mode)
 	return mode != "none" && (jsonvalue.Equal(newVal, oldVal) || isZero(newVal) && isZero(oldVal))
 }
 
@@ -425,27 +443,4 @@ func (f *Field) below(steps fieldpath.Path) (at *Field, mode string) {
 		}
 	}
 	return f, mode
-}
-
-// stripped returns a copy of v without the zero values that may count as absent.
-func (f *Field) stripped(v any, mode string) any {
-	mode = f.mode(mode)
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			p := f.Property(name)
-			if member = p.stripped(member, mode); p.mode(mode) == "none" || !isZero(member) {
-				out[name] = member
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = f.Items().stripped(item, mode)
-		}
-		return out
-	}
-	return v
 }
