@@ -81,7 +81,7 @@ func schemaIn(t *testing.T, file string) *spec.Schema {
 	return v.Schema
 }
 
-func violations(t *testing.T, rules *celrun.Validator, newObj, oldObj map[string]any) []celrun.Violation {
+func violations(t *testing.T, rules *celrun.Validator, newObj, oldObj map[string]any) []celrun.RuleError {
 	t.Helper()
 	found, err := rules.ValidateUpdate(newObj, oldObj)
 	if err != nil {

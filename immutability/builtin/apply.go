@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/apply"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
@@ -122,7 +123,7 @@ func withRepeatedNull(newObj, oldObj, stored map[string]any) map[string]any {
 			below, isObject := member.(map[string]any)
 			oldBelow, wasObject := old.(map[string]any)
 			if isObject && wasObject {
-				out[name] = withRepeatedNull(below, oldBelow, object(is))
+				out[name] = withRepeatedNull(below, oldBelow, fieldpath.Object(is))
 			}
 		case again && old == nil && stays:
 			out[name] = is
@@ -135,7 +136,7 @@ func withRepeatedNull(newObj, oldObj, stored map[string]any) map[string]any {
 
 // normalize returns a manifest as Flux applies it. What has no Go type stays as it is.
 func (k *Kind) normalize(manifest map[string]any) map[string]any {
-	t := goType(apischema.FromAPIVersionAndKind(text(manifest, "apiVersion"), k.Kind))
+	t := goType(apischema.FromAPIVersionAndKind(fieldpath.Text(manifest, "apiVersion"), k.Kind))
 	if t == nil {
 		return manifest
 	}

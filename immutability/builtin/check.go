@@ -150,7 +150,7 @@ func (v *Verdict) clean() bool { return len(v.Violations)+len(v.Unknown)+len(v.N
 
 // withoutSchemas returns a CRD without the schemas of its versions.
 func withoutSchemas(crd map[string]any) map[string]any {
-	spec := maps.Clone(object(crd, "spec"))
+	spec := maps.Clone(fieldpath.Object(crd, "spec"))
 	delete(spec, "validation")
 	if versions, ok := spec["versions"].([]any); ok {
 		versions = slices.Clone(versions)
@@ -184,8 +184,8 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	if err != nil {
 		panic(err) // likewise
 	}
-	for i := range found.Findings {
-		verdict.addFinding(&found.Findings[i])
+	for i := range found.Objections {
+		verdict.addFinding(&found.Objections[i])
 	}
 	for _, v := range keptDefaults(k.kept, u) {
 		verdict.add(&v.Row, v)
@@ -205,11 +205,11 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	switch {
 	case k.Group != "":
-	case k.Kind == "Pod" && len(object(applied, "spec")) > 0:
+	case k.Kind == "Pod" && len(fieldpath.Object(applied, "spec")) > 0:
 		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "refused unless the manifest has the service " +
 			"account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes " +
 			"what it lacks"})
-	case k.Kind == "PersistentVolumeClaim" && text(applied, "spec", "volumeName") == "":
+	case k.Kind == "PersistentVolumeClaim" && fieldpath.Text(applied, "spec", "volumeName") == "":
 		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName",
 			Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})
 	}
@@ -224,7 +224,7 @@ func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 func Identity(newObj, oldObj map[string]any) Verdict {
 	v := identity(newObj, oldObj)
 	const version = "resourceVersion"
-	if is := text(newObj, "metadata", version); is != "" && is != text(oldObj, "metadata", version) {
+	if is := fieldpath.Text(newObj, "metadata", version); is != "" && is != fieldpath.Text(oldObj, "metadata", version) {
 		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version,
 			Message: "refused unless it is the resourceVersion of the stored object; leave it out"})
 	}
@@ -232,7 +232,7 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 }
 
 func identity(newObj, oldObj map[string]any) Verdict {
-	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
+	is, was := fieldpath.Text(newObj, "metadata", "uid"), fieldpath.Text(oldObj, "metadata", "uid")
 	switch {
 	case is == "" || is == was:
 		return Verdict{Checked: true}
@@ -312,7 +312,7 @@ func written(manifest map[string]any, path string, stored any) any {
 
 // moved reports whether the two objects have different apiVersions, one of which no known minor serves.
 func (k *Kind) moved(newObj, oldObj map[string]any) bool {
-	is, was := text(newObj, "apiVersion"), text(oldObj, "apiVersion")
+	is, was := fieldpath.Text(newObj, "apiVersion"), fieldpath.Text(oldObj, "apiVersion")
 	return is != was && (slices.Contains(k.source.Formerly, is) || slices.Contains(k.source.Formerly, was))
 }
 
@@ -329,7 +329,7 @@ func known(rows []kind.Row) error {
 }
 
 // addFinding adds what a row says about an update.
-func (v *Verdict) addFinding(found *kind.Finding) {
+func (v *Verdict) addFinding(found *kind.Objection) {
 	row := newRow(found.Row, found.Locked)
 	violation := row.violation(found.Broken)
 	violation.Path, violation.Message = found.Path, found.Message

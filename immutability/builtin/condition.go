@@ -4,11 +4,12 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // update is a change of an object.
@@ -59,15 +60,15 @@ func conditions() map[string]condition {
 // storageClassUpgrade reports whether a claim moves its class from the beta annotation to storageClassName.
 func storageClassUpgrade(u *update) (string, bool) {
 	const beta = "volume.beta.kubernetes.io/storage-class"
-	was, annotated := object(u.stored, "metadata", "annotations")[beta].(string)
-	is, still := object(u.applied, "metadata", "annotations")[beta].(string)
-	_, named := object(u.stored, "spec")["storageClassName"]
-	return was, annotated && !named && text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
+	was, annotated := fieldpath.Object(u.stored, "metadata", "annotations")[beta].(string)
+	is, still := fieldpath.Object(u.applied, "metadata", "annotations")[beta].(string)
+	_, named := fieldpath.Object(u.stored, "spec")["storageClassName"]
+	return was, annotated && !named && fieldpath.Text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
 }
 
 // liveUnbound reports whether the status of a claim in the cluster says that it has no volume.
 func liveUnbound(u *update) (string, bool) {
-	phase := text(u.oldObj, "status", "phase")
+	phase := fieldpath.Text(u.oldObj, "status", "phase")
 	return "", u.live && phase != "" && phase != "Bound"
 }
 
@@ -76,7 +77,7 @@ func liveUnbound(u *update) (string, bool) {
 // CrossNamespaceVolumeDataSource is on.
 func sourceElsewhere(u *update) (string, bool) {
 	for _, obj := range []map[string]any{u.applied, u.stored} {
-		if ref, ok := object(obj, "spec")["dataSourceRef"].(map[string]any); ok && text(ref, "namespace") == "" {
+		if ref, ok := fieldpath.Object(obj, "spec")["dataSourceRef"].(map[string]any); ok && fieldpath.Text(ref, "namespace") == "" {
 			return "", false
 		}
 	}
@@ -97,7 +98,7 @@ func unboundChange(names ...string) condition {
 // claimSizes returns the sizes that a claim asks for, and the size of its volume.
 func claimSizes(u *update) (is, was, volume resource.Quantity) {
 	size := func(obj map[string]any, names ...string) resource.Quantity {
-		q, err := canonical.ParseQuantity(text(obj, append(names, "storage")...))
+		q, err := canonical.ParseQuantity(fieldpath.Text(obj, append(names, "storage")...))
 		if err != nil {
 			return resource.Quantity{}
 		}
@@ -133,25 +134,25 @@ func topologyUpgrade(u *update) (string, bool) {
 		"beta.kubernetes.io/instance-type":         "node.kubernetes.io/instance-type",
 	}
 	terms := func(obj map[string]any) []map[string]any {
-		return objects(object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"])
+		return fieldpath.Objects(fieldpath.Object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"])
 	}
 	was, _ := jsonvalue.Clone(u.stored).(map[string]any)
 	is, olds := terms(u.applied), terms(was)
 	for i := range min(len(is), len(olds)) {
-		newExpressions, oldExpressions := objects(is[i]["matchExpressions"]), objects(olds[i]["matchExpressions"])
+		newExpressions, oldExpressions := fieldpath.Objects(is[i]["matchExpressions"]), fieldpath.Objects(olds[i]["matchExpressions"])
 		for j := range min(len(newExpressions), len(oldExpressions)) {
-			if name, ok := present[text(oldExpressions[j], "key")]; ok && text(newExpressions[j], "key") == name {
+			if name, ok := present[fieldpath.Text(oldExpressions[j], "key")]; ok && fieldpath.Text(newExpressions[j], "key") == name {
 				oldExpressions[j]["key"] = name
 			}
 		}
 	}
-	return "", reflect.DeepEqual(object(u.applied, "spec", "nodeAffinity"), object(was, "spec", "nodeAffinity"))
+	return "", reflect.DeepEqual(fieldpath.Object(u.applied, "spec", "nodeAffinity"), fieldpath.Object(was, "spec", "nodeAffinity"))
 }
 
 // emptyRanges reports whether a Node that has ranges gets an explicit empty list.
 func emptyRanges(u *update) (string, bool) {
-	list, named := object(u.newObj, "spec")["podCIDRs"].([]any)
-	_, had := object(u.stored, "spec")["podCIDRs"]
+	list, named := fieldpath.Object(u.newObj, "spec")["podCIDRs"].([]any)
+	_, had := fieldpath.Object(u.stored, "spec")["podCIDRs"]
 	return "", named && len(list) == 0 && had && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
@@ -171,13 +172,13 @@ func servedVersions(u *update) (string, bool) {
 
 // droppedVersion returns the first version of a CRD that counts and that the CRD drops.
 func droppedVersion(u *update, counts func(was map[string]any) bool) (string, bool) {
-	for _, was := range objects(object(u.stored, "spec")["versions"]) {
+	for _, was := range fieldpath.Objects(fieldpath.Object(u.stored, "spec")["versions"]) {
 		kept := !counts(was)
-		for _, is := range objects(object(u.applied, "spec")["versions"]) {
+		for _, is := range fieldpath.Objects(fieldpath.Object(u.applied, "spec")["versions"]) {
 			kept = kept || jsonvalue.Equal(is["name"], was["name"])
 		}
 		if !kept {
-			return text(was, "name"), true
+			return fieldpath.Text(was, "name"), true
 		}
 	}
 	return "", false
@@ -186,15 +187,15 @@ func droppedVersion(u *update, counts func(was map[string]any) bool) (string, bo
 // manualSelectorOff reports whether a Job leaves its selector to the server from now on, and its pods do not have the
 // labels that the server would have given them: they are made at creation only.
 func manualSelectorOff(u *update) (string, bool) {
-	is, was := object(u.applied, "spec"), object(u.stored, "spec")
-	labels := object(is, "template", "metadata", "labels")
-	return "", was["manualSelector"] == true && is["manualSelector"] != true && text(labels, "controller-uid") == ""
+	is, was := fieldpath.Object(u.applied, "spec"), fieldpath.Object(u.stored, "spec")
+	labels := fieldpath.Object(is, "template", "metadata", "labels")
+	return "", was["manualSelector"] == true && is["manualSelector"] != true && fieldpath.Text(labels, "controller-uid") == ""
 }
 
 // labelsOutsideSelector reports whether the labels of a ReplicationController's template do not match its selector.
 func labelsOutsideSelector(u *update) (string, bool) {
-	labels := object(u.applied, "spec", "template", "metadata", "labels")
-	for name, value := range object(u.applied, "spec", "selector") {
+	labels := fieldpath.Object(u.applied, "spec", "template", "metadata", "labels")
+	for name, value := range fieldpath.Object(u.applied, "spec", "selector") {
 		if label, ok := labels[name]; !ok || !jsonvalue.Equal(label, value) {
 			return "", true
 		}
@@ -217,13 +218,13 @@ func namedUID(u *update) (string, bool) {
 	was := map[string]bool{}
 	for _, labels := range jobLabels(u.oldObj) {
 		for _, name := range uidLabels {
-			was[text(labels, name)] = true
+			was[fieldpath.Text(labels, name)] = true
 		}
 	}
 	for _, labels := range jobLabels(u.newObj) {
 		for _, name := range uidLabels {
-			if uid := text(labels, name); uid != "" && !was[uid] &&
-				object(u.applied, "spec")["manualSelector"] != true {
+			if uid := fieldpath.Text(labels, name); uid != "" && !was[uid] &&
+				fieldpath.Object(u.applied, "spec")["manualSelector"] != true {
 				return uid, true
 			}
 		}
@@ -236,12 +237,12 @@ func namedUID(u *update) (string, bool) {
 // that policy releases the second one.
 func oneFamily(u *update) (string, bool) {
 	const policy, single, outside = "ipFamilyPolicy", "SingleStack", "ExternalName"
-	is, was := object(u.applied, "spec"), object(u.stored, "spec")
+	is, was := fieldpath.Object(u.applied, "spec"), fieldpath.Object(u.stored, "spec")
 	families, _ := is["ipFamilies"].([]any)
 	_, selects := was["selector"]
-	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && text(was, policy) != single &&
-		text(is, policy) != single &&
-		text(is, "type") != outside && text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
+	return "", len(families) == 1 && fieldpath.Text(was, "clusterIP") == "None" && !selects && fieldpath.Text(was, policy) != single &&
+		fieldpath.Text(is, policy) != single &&
+		fieldpath.Text(is, "type") != outside && fieldpath.Text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
 // removedByNull reports whether a manifest removes the parameters of a rolling update with null, and it is not known
@@ -252,11 +253,11 @@ func removedByNull(u *update) (string, bool) {
 	}
 	for _, name := range []string{"strategy", "updateStrategy"} {
 		const parameters = "rollingUpdate"
-		strategy := object(u.newObj, "spec", name)
+		strategy := fieldpath.Object(u.newObj, "spec", name)
 		value, named := strategy[parameters]
-		_, was := object(u.stored, "spec", name)[parameters]
-		_, owned := object(u.oldObj, "spec", name)[parameters]
-		if _, is := object(u.applied, "spec", name)[parameters]; named && value == nil && was && !owned && !is {
+		_, was := fieldpath.Object(u.stored, "spec", name)[parameters]
+		_, owned := fieldpath.Object(u.oldObj, "spec", name)[parameters]
+		if _, is := fieldpath.Object(u.applied, "spec", name)[parameters]; named && value == nil && was && !owned && !is {
 			return "", true
 		}
 	}

@@ -137,59 +137,14 @@ func (k *Kind) Missing(obj map[string]any) string {
 	if k.undefined() {
 		return ""
 	}
-	gv, err := schema.ParseGroupVersion(text(obj, "apiVersion"))
+	gv, err := schema.ParseGroupVersion(fieldpath.Text(obj, "apiVersion"))
 	if err != nil || gv.Group != k.Group || !slices.Contains(k.Versions, gv.Version) {
 		return ""
 	}
 	for _, path := range k.source.Required {
-		if lacks(obj, fieldpath.Parse(path)) {
+		if fieldpath.Parse(path).Lacks(obj) {
 			return path
 		}
 	}
 	return ""
-}
-
-// lacks reports whether value lacks what steps lead to: it is absent, null or empty text, or an empty list.
-func lacks(value any, steps fieldpath.Path) bool {
-	if len(steps) == 0 {
-		list, isList := value.([]any)
-		return value == nil || value == "" || isList && len(list) == 0
-	}
-	if steps[0] == fieldpath.EachItem {
-		items, _ := value.([]any)
-		return slices.ContainsFunc(items, func(item any) bool { return lacks(item, steps[1:]) })
-	}
-	object, _ := value.(map[string]any)
-	return lacks(object[fieldpath.Name(steps[0])], steps[1:])
-}
-
-// object returns the object at the end of names, or nil.
-func object(value any, names ...string) map[string]any {
-	at, _ := value.(map[string]any)
-	for _, name := range names {
-		at, _ = at[name].(map[string]any)
-	}
-	return at
-}
-
-// text returns the string at the end of names, or "".
-func text(value any, names ...string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	last := len(names) - 1
-	t, _ := object(value, names[:last]...)[names[last]].(string)
-	return t
-}
-
-// objects returns the items of a list that are objects.
-func objects(list any) []map[string]any {
-	items, _ := list.([]any)
-	found := make([]map[string]any, 0, len(items))
-	for _, item := range items {
-		if o, ok := item.(map[string]any); ok {
-			found = append(found, o)
-		}
-	}
-	return found
 }

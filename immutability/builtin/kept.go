@@ -167,12 +167,12 @@ func eachPair(steps fieldpath.Path, path string, newVal, oldVal any,
 	f func(path, name string, newIn, oldIn map[string]any)) {
 	if steps[0] == fieldpath.EachItem {
 		olds := map[string]map[string]any{}
-		for _, item := range objects(oldVal) {
-			olds[text(item, "name")] = item
+		for _, item := range fieldpath.Objects(oldVal) {
+			olds[fieldpath.Text(item, "name")] = item
 		}
 		news, _ := newVal.([]any)
 		for i, item := range news {
-			if old, ok := olds[text(item, "name")]; ok {
+			if old, ok := olds[fieldpath.Text(item, "name")]; ok {
 				eachPair(steps[1:], path+"["+strconv.Itoa(i)+"]", item, old, f)
 			}
 		}

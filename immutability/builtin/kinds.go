@@ -236,7 +236,7 @@ func (k *Kind) store(obj map[string]any) map[string]any {
 // goType returns the Go type of an object of the kind, or nil. Exact reports whether it is the type of the object's own
 // version.
 func (k *Kind) goType(obj map[string]any) (t reflect.Type, exact bool) {
-	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
+	gvk := schema.FromAPIVersionAndKind(fieldpath.Text(obj, "apiVersion"), k.Kind)
 	group := gvk.Group
 	gvk.Group = k.Group
 	t = goType(gvk)

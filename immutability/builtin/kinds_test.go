@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Every row of every minor compiles, and every CEL rule runs.
@@ -65,7 +67,7 @@ func TestZeroValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			newObj, oldObj := objectOf(t, row.newObj), objectOf(t, row.oldObj)
-			kind, _ := kinds.Find(text(newObj, "apiVersion"), text(newObj, "kind"))
+			kind, _ := kinds.Find(fieldpath.Text(newObj, "apiVersion"), fieldpath.Text(newObj, "kind"))
 			for _, pair := range [][2]map[string]any{{newObj, oldObj}, {oldObj, newObj}} {
 				if v := kind.Check(pair[0], pair[1]); len(v.Violations)+len(v.Unknown) > 0 {
 					t.Errorf("%s, %s: %+v: %s", minor, kind.Kind, v, row.reason)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -29,15 +30,15 @@ func preparations() map[string]preparation {
 		"podRanges":             podRanges,
 		"uniqueScopes":          uniqueScopes,
 		"policyTypes":           policyTypes,
-		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
-		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
+		"claimRequests":         func(obj map[string]any) { deviceCounts(fieldpath.Object(obj, "spec", "devices")) },
+		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(fieldpath.Object(obj, "spec", "spec", "devices")) },
 	}
 }
 
 // controllerSelector makes the selector of a ReplicationController of its template's labels.
 func controllerSelector(obj map[string]any) {
 	s := child(obj, "spec")
-	labels := object(s, "template", "metadata", "labels")
+	labels := fieldpath.Object(s, "template", "metadata", "labels")
 	if selector, ok := s["selector"].(map[string]any); len(labels) > 0 && len(selector) == 0 &&
 		(ok || s["selector"] == nil) {
 		s["selector"] = jsonvalue.Clone(labels)
@@ -69,7 +70,7 @@ func statefulSetStrategy(obj map[string]any) {
 
 // claimTemplates drops the type of volume claim templates: the server does not keep it.
 func claimTemplates(obj map[string]any) {
-	for _, template := range objects(object(obj, "spec")["volumeClaimTemplates"]) {
+	for _, template := range fieldpath.Objects(fieldpath.Object(obj, "spec")["volumeClaimTemplates"]) {
 		delete(template, "apiVersion")
 		delete(template, "kind")
 	}
@@ -95,7 +96,7 @@ func jobSelector(obj map[string]any) {
 	}
 	labels := child(child(child(spec, "template"), "metadata"), "labels")
 	for _, name := range []string{"job-name", "batch.kubernetes.io/job-name"} {
-		initial(labels, name, text(obj, "metadata", "name"))
+		initial(labels, name, fieldpath.Text(obj, "metadata", "name"))
 	}
 	for _, name := range uidLabels {
 		initial(labels, name, chosen)
@@ -108,7 +109,7 @@ var uidLabels = [...]string{"controller-uid", "batch.kubernetes.io/controller-ui
 
 // jobUID replaces the uid that a manifest exported from a cluster names: the server refuses any but the Job's own.
 func jobUID(obj map[string]any) {
-	spec := object(obj, "spec")
+	spec := fieldpath.Object(obj, "spec")
 	if spec["manualSelector"] == true {
 		return
 	}
@@ -123,14 +124,14 @@ func jobUID(obj map[string]any) {
 
 // jobLabels returns the labels of a Job's pods, and those that its selector asks for.
 func jobLabels(obj map[string]any) []map[string]any {
-	return []map[string]any{object(obj, "spec", "template", "metadata", "labels"),
-		object(obj, "spec", "selector", "matchLabels")}
+	return []map[string]any{fieldpath.Object(obj, "spec", "template", "metadata", "labels"),
+		fieldpath.Object(obj, "spec", "selector", "matchLabels")}
 }
 
 // serviceAddresses copies clusterIP to clusterIPs.
 func serviceAddresses(obj map[string]any) {
 	spec := child(obj, "spec")
-	if address := text(spec, "clusterIP"); address != "" {
+	if address := fieldpath.Text(spec, "clusterIP"); address != "" {
 		initial(spec, "clusterIPs", []any{address})
 	}
 }
@@ -153,9 +154,9 @@ func secretData(obj map[string]any) {
 
 // podRanges makes podCIDR the first of podCIDRs. Where they differ, podCIDR counts.
 func podRanges(obj map[string]any) {
-	spec := object(obj, "spec")
+	spec := fieldpath.Object(obj, "spec")
 	ranges, _ := spec["podCIDRs"].([]any)
-	if one := text(spec, "podCIDR"); one != "" && (len(ranges) == 0 || ranges[0] != one) {
+	if one := fieldpath.Text(spec, "podCIDR"); one != "" && (len(ranges) == 0 || ranges[0] != one) {
 		ranges = []any{one}
 		spec["podCIDRs"] = ranges
 	}
@@ -166,7 +167,7 @@ func podRanges(obj map[string]any) {
 
 // uniqueScopes drops the repeated scopes of a quota.
 func uniqueScopes(obj map[string]any) {
-	spec := object(obj, "spec")
+	spec := fieldpath.Object(obj, "spec")
 	if scopes, ok := spec["scopes"].([]any); ok {
 		seen := map[string]bool{}
 		spec["scopes"] = slices.DeleteFunc(scopes, func(scope any) bool {
@@ -181,26 +182,26 @@ func uniqueScopes(obj map[string]any) {
 // claimSource copies dataSource to dataSourceRef and back. A dataSource that is neither a claim nor a snapshot is
 // dropped from a claim without a source, see keepClaimSource.
 func claimSource(obj map[string]any) {
-	spec := object(obj, "spec")
+	spec := fieldpath.Object(obj, "spec")
 	source, hasSource := spec["dataSource"].(map[string]any)
 	ref, hasRef := spec["dataSourceRef"].(map[string]any)
-	known := source["kind"] == "PersistentVolumeClaim" && text(source, "apiGroup") == "" ||
-		source["kind"] == "VolumeSnapshot" && text(source, "apiGroup") == "snapshot.storage.k8s.io"
+	known := source["kind"] == "PersistentVolumeClaim" && fieldpath.Text(source, "apiGroup") == "" ||
+		source["kind"] == "VolumeSnapshot" && fieldpath.Text(source, "apiGroup") == "snapshot.storage.k8s.io"
 	switch {
 	case hasSource && !hasRef && !known:
 		delete(spec, "dataSource")
 	case hasSource && !hasRef:
 		spec["dataSourceRef"] = jsonvalue.Clone(source)
-	case hasRef && !hasSource && text(ref, "namespace") == "":
+	case hasRef && !hasSource && fieldpath.Text(ref, "namespace") == "":
 		spec["dataSource"] = jsonvalue.Clone(ref)
-		delete(object(spec, "dataSource"), "namespace")
+		delete(fieldpath.Object(spec, "dataSource"), "namespace")
 	}
 }
 
 // keepClaimSource copies dataSource to dataSourceRef where the stored claim has a source: the server drops none then.
 // An apply that leaves out the dataSourceRef of before changes nothing, since the server has made a dataSource of it.
 func keepClaimSource(applied, stored map[string]any) map[string]any {
-	spec, was := object(applied, "spec"), object(stored, "spec")
+	spec, was := fieldpath.Object(applied, "spec"), fieldpath.Object(stored, "spec")
 	source, ok := spec["dataSource"].(map[string]any)
 	if !ok || spec["dataSourceRef"] != nil || was["dataSource"] == nil && was["dataSourceRef"] == nil {
 		return applied
@@ -231,13 +232,13 @@ func deviceCounts(devices map[string]any) {
 			initial(request, "count", int64(1))
 		}
 	}
-	for _, request := range objects(devices["requests"]) {
+	for _, request := range fieldpath.Objects(devices["requests"]) {
 		if exactly, ok := request["exactly"].(map[string]any); ok {
 			count(exactly)
 		} else if _, ok := request["deviceClassName"]; ok { // v1beta1
 			count(request)
 		}
-		for _, sub := range objects(request["firstAvailable"]) {
+		for _, sub := range fieldpath.Objects(request["firstAvailable"]) {
 			count(sub)
 		}
 	}
@@ -281,7 +282,7 @@ func podSpec(path string) preparation {
 	names := strings.Split(path, ".")
 	metadata := append(names[:len(names)-1:len(names)-1], "metadata")
 	return func(obj map[string]any) {
-		initContainerAnnotations(object(obj, metadata...))
+		initContainerAnnotations(fieldpath.Object(obj, metadata...))
 		spec := obj
 		for _, name := range names {
 			spec = child(spec, name)
@@ -290,7 +291,7 @@ func podSpec(path string) preparation {
 		for _, container := range containersOf(spec) {
 			pullPolicy(container, "image", "imagePullPolicy")
 		}
-		for _, volume := range objects(spec["volumes"]) {
+		for _, volume := range fieldpath.Objects(spec["volumes"]) {
 			if len(volume) == 1 && volume["name"] != nil {
 				volume["emptyDir"] = map[string]any{}
 			}
@@ -319,7 +320,7 @@ func initContainerAnnotations(metadata map[string]any) {
 
 // containersOf returns the containers and initContainers of a pod spec.
 func containersOf(spec map[string]any) []map[string]any {
-	return slices.Concat(objects(spec["containers"]), objects(spec["initContainers"]))
+	return slices.Concat(fieldpath.Objects(spec["containers"]), fieldpath.Objects(spec["initContainers"]))
 }
 
 // serviceAccount fills in the deprecated name of serviceAccountName, and the other way round.
@@ -342,7 +343,7 @@ func podAccount(obj map[string]any) {
 
 // pullPolicy fills in whether an image is pulled each time: when its tag is "latest", or missing without a digest.
 func pullPolicy(of map[string]any, image, policy string) {
-	name, digest, hasDigest := strings.Cut(text(of, image), "@")
+	name, digest, hasDigest := strings.Cut(fieldpath.Text(of, image), "@")
 	tag := ""
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
 		tag = name[colon+1:]
@@ -357,16 +358,16 @@ func pullPolicy(of map[string]any, image, policy string) {
 // podRequests fills in what the server defaults in Pods, not in templates: requests from limits, and the host's ports
 // of a Pod in the host's network.
 func podRequests(obj map[string]any) {
-	spec := object(obj, "spec")
+	spec := fieldpath.Object(obj, "spec")
 	for _, container := range containersOf(spec) {
-		if limits := object(container, "resources", "limits"); limits != nil {
-			requests := child(object(container, "resources"), "requests")
+		if limits := fieldpath.Object(container, "resources", "limits"); limits != nil {
+			requests := child(fieldpath.Object(container, "resources"), "requests")
 			for _, name := range slices.Sorted(maps.Keys(limits)) {
 				initial(requests, name, limits[name])
 			}
 		}
 		if spec["hostNetwork"] == true {
-			for _, port := range objects(container["ports"]) {
+			for _, port := range fieldpath.Objects(container["ports"]) {
 				initial(port, "hostPort", port["containerPort"])
 			}
 		}
@@ -375,7 +376,7 @@ func podRequests(obj map[string]any) {
 
 // tolerationSeconds drops how long a Pod tolerates a taint: that may change.
 func tolerationSeconds(obj map[string]any) {
-	for _, toleration := range objects(object(obj, "spec")["tolerations"]) {
+	for _, toleration := range fieldpath.Objects(fieldpath.Object(obj, "spec")["tolerations"]) {
 		delete(toleration, "tolerationSeconds")
 	}
 }

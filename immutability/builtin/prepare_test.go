@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // fromYAML reads a value as manifests are read.
@@ -294,7 +295,7 @@ func TestUnknownFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		newObj, oldObj := fromYAML(t, row.new).(map[string]any), fromYAML(t, row.old).(map[string]any)
-		kind, _ := kinds.Find(text(newObj, "apiVersion"), text(newObj, "kind"))
+		kind, _ := kinds.Find(fieldpath.Text(newObj, "apiVersion"), fieldpath.Text(newObj, "kind"))
 		v := kind.CheckBy(row.by, newObj, oldObj)
 		var unknown, note string
 		for _, r := range v.Unknown {

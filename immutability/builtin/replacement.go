@@ -41,19 +41,19 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	if r.Cost == "" {
 		r.Cost = result.CostUnknown
 	}
-	if k.Kind == "Service" && text(newObj, "spec", "clusterIP") != "" {
+	if k.Kind == "Service" && fieldpath.Text(newObj, "spec", "clusterIP") != "" {
 		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"
 	}
-	target := strings.ToLower(k.Kind) + "/" + text(newObj, "metadata", "name")
+	target := strings.ToLower(k.Kind) + "/" + fieldpath.Text(newObj, "metadata", "name")
 	in := ""
-	if namespace := text(newObj, "metadata", "namespace"); namespace != "" {
+	if namespace := fieldpath.Text(newObj, "metadata", "namespace"); namespace != "" {
 		in = " -n " + shell.Quote(namespace)
 	}
 	target = shell.Quote(target) + in
 	words := []string{
 		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{target}", target, "{recipes}", recipes,
 		"{modes}", accessModes(newObj),
-		"{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
+		"{name}", shell.Quote(fieldpath.Text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
 	}
 	fill := func(way string, more ...string) string {
 		// once: what is filled in comes from anywhere
@@ -106,7 +106,7 @@ const recipes = "https://github.com/fieldlock/fieldlock/blob/main/docs/recipes.m
 
 // accessModes returns the access modes of a claim as JSON, ready for a patch in quotes.
 func accessModes(claim map[string]any) string {
-	modes := object(claim, "spec")["accessModes"]
+	modes := fieldpath.Object(claim, "spec")["accessModes"]
 	if modes == nil {
 		modes = []any{"MODE"}
 	}
@@ -121,7 +121,7 @@ func accessModes(claim map[string]any) string {
 // in.
 func migrated(newObj map[string]any) string {
 	stored := []any{}
-	for _, version := range objects(object(newObj, "spec")["versions"]) {
+	for _, version := range fieldpath.Objects(fieldpath.Object(newObj, "spec")["versions"]) {
 		if version["storage"] == true {
 			stored = append(stored, version["name"])
 		}
@@ -141,7 +141,7 @@ func nullPatch(newObj map[string]any, steps fieldpath.Path) string {
 		names[i] = fieldpath.Name(steps[i])
 	}
 	patch := map[string]any{fieldpath.Name(steps[last]): nil}
-	if kind := text(object(newObj, names...), "type"); kind != "" {
+	if kind := fieldpath.Text(fieldpath.Object(newObj, names...), "type"); kind != "" {
 		patch["type"] = kind
 	}
 	for _, name := range slices.Backward(names) {
@@ -158,9 +158,9 @@ func nullPatch(newObj map[string]any, steps fieldpath.Path) string {
 func sharedClaims(newObj, oldObj map[string]any) iter.Seq2[map[string]any, map[string]any] {
 	const templates = "volumeClaimTemplates"
 	return func(yield func(is, was map[string]any) bool) {
-		for _, is := range objects(object(newObj, "spec")[templates]) {
-			for _, was := range objects(object(oldObj, "spec")[templates]) {
-				if text(is, "metadata", "name") == text(was, "metadata", "name") && !yield(is, was) {
+		for _, is := range fieldpath.Objects(fieldpath.Object(newObj, "spec")[templates]) {
+			for _, was := range fieldpath.Objects(fieldpath.Object(oldObj, "spec")[templates]) {
+				if fieldpath.Text(is, "metadata", "name") == fieldpath.Text(was, "metadata", "name") && !yield(is, was) {
 					return
 				}
 			}
@@ -173,8 +173,8 @@ func sharedClaims(newObj, oldObj map[string]any) iter.Seq2[map[string]any, map[s
 func changedClaimLabels(newObj, oldObj map[string]any) []string {
 	var names []string
 	for is, was := range sharedClaims(newObj, oldObj) {
-		labels := object(is, "metadata", "labels")
-		for name, before := range object(was, "metadata", "labels") {
+		labels := fieldpath.Object(is, "metadata", "labels")
+		for name, before := range fieldpath.Object(was, "metadata", "labels") {
 			if value, has := labels[name]; has && value != before {
 				names = append(names, shell.Quote(name))
 			}
@@ -188,7 +188,7 @@ func changedClaimLabels(newObj, oldObj map[string]any) []string {
 // the patch that enlarges it.
 func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 	size := func(template map[string]any) (string, resource.Quantity) {
-		asked := text(template, "spec", "resources", "requests", "storage")
+		asked := fieldpath.Text(template, "spec", "resources", "requests", "storage")
 		q, err := canonical.ParseQuantity(asked)
 		if err != nil {
 			return "", q
@@ -202,7 +202,7 @@ func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 			if asked == "" || before == "" || newSize.Cmp(oldSize) <= 0 {
 				continue
 			}
-			claim := text(is, "metadata", "name") + "-" + text(newObj, "metadata", "name") + "-0"
+			claim := fieldpath.Text(is, "metadata", "name") + "-" + fieldpath.Text(newObj, "metadata", "name") + "-0"
 			if !yield(claim, `{"spec":{"resources":{"requests":{"storage":"`+asked+`"}}}}`) {
 				return
 			}

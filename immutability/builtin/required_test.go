@@ -21,7 +21,7 @@ func TestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
-			kind, _ := kinds.Find(text(c.Old, "apiVersion"), text(c.Old, "kind"))
+			kind, _ := kinds.Find(fieldpath.Text(c.Old, "apiVersion"), fieldpath.Text(c.Old, "kind"))
 			if kind == nil {
 				continue
 			}
@@ -30,7 +30,7 @@ func TestMissing(t *testing.T) {
 			}
 			for _, path := range kind.source.Required {
 				partial, _ := fieldpath.Parse(strings.ReplaceAll(path, "[*]", "[0]")).Remove(c.Old)
-				if missing := kind.Missing(partial.(map[string]any)); text(c.Old, "apiVersion") == kind.APIVersion && missing == "" {
+				if missing := kind.Missing(partial.(map[string]any)); fieldpath.Text(c.Old, "apiVersion") == kind.APIVersion && missing == "" {
 					t.Errorf("%s, %s: without %s it lacks nothing", minor, c.Name, path)
 				}
 				tried[kind.Kind] = true
@@ -64,7 +64,7 @@ func TestMissingPartial(t *testing.T) {
 		{"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, subjects: []}", "roleRef.kind"},
 	} {
 		object := objectOf(t, c.object)
-		kind, _ := kinds.Find(text(object, "apiVersion"), text(object, "kind"))
+		kind, _ := kinds.Find(fieldpath.Text(object, "apiVersion"), fieldpath.Text(object, "kind"))
 		if got := kind.Missing(object); got != c.want {
 			t.Errorf("%s: %q, want %q", c.object, got, c.want)
 		}

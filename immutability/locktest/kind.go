@@ -267,13 +267,13 @@ func (k *Kind) try(t T, u Update, prefix string) {
 		t.Errorf("%s%v", prefix, err)
 		return
 	}
-	verdict, err := k.kind.Update(newObj, oldObj)
+	refused, mistakes, err := k.kind.Update(newObj, oldObj)
 	switch {
 	case err != nil:
 		t.Errorf("%s%v", prefix, err)
 		return
-	case len(verdict.Invalid) > 0:
-		t.Errorf("%sthe objects are not valid, so that no lock or rule is to be tried on them:\n%s", prefix, indent(verdict.Invalid))
+	case len(mistakes) > 0:
+		t.Errorf("%sthe objects are not valid, so that no lock or rule is to be tried on them:\n%s", prefix, indent(mistakes))
 		return
 	}
 	byPolicies, err := k.byPolicies(newObj, oldObj)
@@ -281,9 +281,9 @@ func (k *Kind) try(t T, u Update, prefix string) {
 		t.Errorf("%s%v", prefix, err)
 		return
 	}
-	verdict.Refused = append(verdict.Refused, byPolicies...)
+	refused = append(refused, byPolicies...)
 	var got []string
-	for _, r := range verdict.Refused {
+	for _, r := range refused {
 		got = append(got, r.Path)
 	}
 	slices.Sort(got)
@@ -294,8 +294,8 @@ func (k *Kind) try(t T, u Update, prefix string) {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%swant the update %s, got it %s", prefix, outcome(want), outcome(got))
-	if len(verdict.Refused) > 0 {
-		text.WriteString("\n" + indent(reasons(verdict.Refused)))
+	if len(refused) > 0 {
+		text.WriteString("\n" + indent(reasons(refused)))
 	}
 	t.Errorf("%s", text.String())
 }

@@ -48,19 +48,19 @@ func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 }
 
 // find returns what the rows say about an update, and whether it changes what the operator compares.
-func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Finding, changed bool, err error) {
+func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Objection, changed bool, err error) {
 	is, newErr := k.definition.Stored(newObj, oldObj)
 	was, oldErr := k.definition.Stored(oldObj, nil)
 	if err := cmp.Or(newErr, oldErr); err != nil {
 		return nil, false, err
 	}
 	found, err := k.definition.Find(kind.Update{New: is, Old: was})
-	return found.Findings, !jsonvalue.Equal(is, was), err
+	return found.Objections, !jsonvalue.Equal(is, was), err
 }
 
 // conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the same
 // update refuse it in all of the others.
-func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Finding) {
+func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Objection) {
 	var versions []string // that can have the object
 	for _, version := range k.Operator.Versions {
 		if reached(version, k.source.Since) {

@@ -391,9 +391,9 @@ func opened(newCRD *crd.CRD, before *witness.Kind, dropped []Finding) []Finding 
 			continue
 		}
 		w := *f.Witness
-		direct, err := before.Update(w.Objects[len(w.Objects)-1], w.Objects[0])
-		if err == nil && len(direct.Invalid) == 0 && len(direct.Refused) > 0 && !before.Replays(w) {
-			w.Refused = direct.Refused
+		refused, mistakes, err := before.Update(w.Objects[len(w.Objects)-1], w.Objects[0])
+		if err == nil && len(mistakes) == 0 && len(refused) > 0 && !before.Replays(w) {
+			w.Refused = refused
 			f.Witness = &w
 			holes = append(holes, f)
 		}

@@ -348,8 +348,8 @@ func proveNoWay(t *testing.T, k *witness.Kind, v *crd.Version, random *randomupd
 		}
 	}
 	accepts := func(newObj, oldObj map[string]any) bool {
-		verdict, err := k.Update(newObj, oldObj)
-		return err == nil && len(verdict.Invalid)+len(verdict.Refused) == 0
+		refused, mistakes, err := k.Update(newObj, oldObj)
+		return err == nil && len(mistakes)+len(refused) == 0
 	}
 	if second["spec"] == nil { // nobody sends an object without its spec
 		return false
@@ -357,11 +357,11 @@ func proveNoWay(t *testing.T, k *witness.Kind, v *crd.Version, random *randomupd
 	if !accepts(second, first) || !accepts(third, second) {
 		return false
 	}
-	verdict, err := k.Update(third, first)
+	refused, _, err := k.Update(third, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range verdict.Refused {
+	for _, r := range refused {
 		if silent[r.Rule] {
 			t.Errorf("%s: two updates get around the rule %q without a warning:\nfirst  %v\nsecond %v\nthird  %v", v.Name, r.Rule, first, second, third)
 			return true

@@ -113,13 +113,13 @@ func proveSteps(t *testing.T, k *witness.Kind, w *witness.Witness) {
 		t.Fatalf("the witness is %+v", w)
 	}
 	for i, obj := range w.Objects[1:] {
-		verdict, err := k.Update(obj, w.Objects[i])
-		if err != nil || len(verdict.Invalid)+len(verdict.Refused) > 0 {
-			t.Errorf("step %d is refused: %+v, %v", i+1, verdict, err)
+		refused, mistakes, err := k.Update(obj, w.Objects[i])
+		if err != nil || len(mistakes)+len(refused) > 0 {
+			t.Errorf("step %d is refused: %v %+v, %v", i+1, mistakes, refused, err)
 		}
 	}
-	verdict, err := k.Update(w.Objects[len(w.Objects)-1], w.Objects[0])
-	if err != nil || len(verdict.Invalid) > 0 || len(verdict.Refused) == 0 {
-		t.Errorf("the direct update: %+v, %v", verdict, err)
+	refused, mistakes, err := k.Update(w.Objects[len(w.Objects)-1], w.Objects[0])
+	if err != nil || len(mistakes) > 0 || len(refused) == 0 {
+		t.Errorf("the direct update: %v %+v, %v", mistakes, refused, err)
 	}
 }

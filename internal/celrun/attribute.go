@@ -34,14 +34,14 @@ func (v *Validator) ruleOf(message string) (*Rule, bool) {
 }
 
 // attribute makes violations of the server's errors about an update.
-func (v *Validator) attribute(errs field.ErrorList, newObj, oldObj map[string]any) ([]Violation, error) {
-	violations := make([]Violation, len(errs))
+func (v *Validator) attribute(errs field.ErrorList, newObj, oldObj map[string]any) ([]RuleError, error) {
+	violations := make([]RuleError, len(errs))
 	unnamed := map[string][]int{} // indices of errors without a label, by path
 	for i, err := range errs {
 		if strings.HasPrefix(err.Detail, "rule compile") {
 			return nil, v.compileError(err)
 		}
-		violations[i] = Violation{Path: pathOf(err), Message: err.Detail, Type: err.Type}
+		violations[i] = RuleError{Path: pathOf(err), Message: err.Detail, Type: err.Type}
 		r, ok := v.ruleOf(err.Detail)
 		switch {
 		case ok && err.Detail == label(v.indexOf(r)):

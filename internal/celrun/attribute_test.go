@@ -107,7 +107,7 @@ func TestErrorElsewhere(t *testing.T) {
 	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a", FieldPath: ".x"}}}
 	for _, message := range []string{"why", label(len(v.rules))} {
 		violations, err := v.attribute(field.ErrorList{field.Invalid(field.NewPath("b"), nil, message)}, nil, nil)
-		if err != nil || len(violations) != 1 || violations[0] != (Violation{Path: "b", Message: message, Type: field.ErrorTypeInvalid}) {
+		if err != nil || len(violations) != 1 || violations[0] != (RuleError{Path: "b", Message: message, Type: field.ErrorTypeInvalid}) {
 			t.Errorf("%q: %+v, %v", message, violations, err)
 		}
 	}

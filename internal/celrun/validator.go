@@ -34,8 +34,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Violation is an error of the API server's validator about one rule.
-type Violation struct {
+// RuleError is an error of the API server's validator about one rule.
+type RuleError struct {
 	// Rule is the rule that refuses; its Text is empty where the server's error concerns no single rule, as when the
 	// cost of all rules together exceeds the budget.
 	Rule Rule
@@ -213,13 +213,13 @@ var labeled = regexp.MustCompile("\x00([0-9]+)\x00")
 //
 // A rule that compares amounts of millions of digits does not end: it counts as a violation, as the server's request
 // would time out.
-func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
+func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]RuleError, error) {
 	if v == nil {
 		return nil, nil
 	}
 	if v.counts {
 		if text := cmp.Or(canonical.Vast(newObj), canonical.Vast(oldObj)); text != "" {
-			return []Violation{{Message: "the rules cannot be evaluated: the amount " + text + " has too many digits",
+			return []RuleError{{Message: "the rules cannot be evaluated: the amount " + text + " has too many digits",
 				Type: field.ErrorTypeInvalid}}, nil
 		}
 	}
@@ -240,8 +240,8 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, 
 }
 
 // sortViolations sorts by path, then by the place of the rule.
-func sortViolations(violations []Violation) {
-	slices.SortStableFunc(violations, func(a, b Violation) int {
+func sortViolations(violations []RuleError) {
+	slices.SortStableFunc(violations, func(a, b RuleError) int {
 		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath),
 			cmp.Compare(a.Rule.Index, b.Rule.Index))
 	})

@@ -97,7 +97,7 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 	}
 	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
 	err = v.addFound(p, definition, kind.Update{New: newObj, Old: oldObj, Locked: locked},
-		func(b *violation, f *kind.Finding) {
+		func(b *violation, f *kind.Objection) {
 			switch of := &f.Broken; {
 			case of.Lock == kind.LockRule || unowned != nil: // the owners are an extra
 			case of.HasKey:

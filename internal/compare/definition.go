@@ -96,15 +96,15 @@ func recreate(kind string, o *manifest.Object) string {
 // addFound adds to v what the schema of a kind finds in an update. complete adds what a violation names besides. The
 // error is that the CEL rules cannot be run.
 func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
-	complete func(*violation, *kind.Finding)) error {
+	complete func(*violation, *kind.Objection)) error {
 	found, err := d.Find(u)
 	if err != nil {
 		return err
 	}
 	known, whole := digests{}, ""
 	var violations []violation
-	for i := range found.Findings {
-		f := &found.Findings[i]
+	for i := range found.Objections {
+		f := &found.Objections[i]
 		if f.Open != "" {
 			v.unknown = append(v.unknown, result.Remark{Path: f.Path, Message: f.Open + r.askCluster()})
 			continue

@@ -85,7 +85,7 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(v *violation, _ *kind.Finding) { by.place(v, p, version) }
+	place := func(v *violation, _ *kind.Objection) { by.place(v, p, version) }
 	err = cmp.Or(unmoved.addFound(p, definition, kind.Update{New: oldObj, Old: oldObj}, place),
 		moved.addFound(p, definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {

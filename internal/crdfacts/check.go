@@ -125,7 +125,7 @@ func hold(fields *kind.Field, path fieldpath.Path) {
 }
 
 // find returns the changes of fields that have a row.
-func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Finding, error) {
+func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Objection, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Finding, error) {
 		return nil, err
 	}
 	found, err := r.Find(kind.Update{New: is, Old: was})
-	return found.Findings, err
+	return found.Objections, err
 }
 
 // row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the locks that

@@ -119,3 +119,48 @@ func (p Path) Remove(value any) (changed any, ok bool) {
 	}
 	return value, false
 }
+
+// Object returns the object at the end of names; nil where there is none.
+func Object(value any, names ...string) map[string]any {
+	at, _ := value.(map[string]any)
+	for _, name := range names {
+		at, _ = at[name].(map[string]any)
+	}
+	return at
+}
+
+// Text returns the string at the end of names; "" where there is none.
+func Text(value any, names ...string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	last := len(names) - 1
+	t, _ := Object(value, names[:last]...)[names[last]].(string)
+	return t
+}
+
+// Objects returns the items of a list that are objects.
+func Objects(list any) []map[string]any {
+	items, _ := list.([]any)
+	found := make([]map[string]any, 0, len(items))
+	for _, item := range items {
+		if o, ok := item.(map[string]any); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// Lacks reports whether nothing, "" or an empty list is at the end of p in value, for some item of each list on the way.
+func (p Path) Lacks(value any) bool {
+	if len(p) == 0 {
+		list, isList := value.([]any)
+		return value == nil || value == "" || isList && len(list) == 0
+	}
+	if p[0] == EachItem {
+		items, _ := value.([]any)
+		return slices.ContainsFunc(items, p[1:].Lacks)
+	}
+	object, _ := value.(map[string]any)
+	return p[1:].Lacks(object[Name(p[0])])
+}

@@ -6,7 +6,7 @@
 //	is, err := d.Stored(newObj, oldObj)
 //	was, err := d.Stored(oldObj, nil)
 //	found, err := d.Find(kind.Update{New: is, Old: was})
-//	for _, f := range found.Findings {
+//	for _, f := range found.Objections {
 //		...
 //	}
 //
@@ -52,7 +52,7 @@ type Preparer func(obj, before map[string]any) (map[string]any, error)
 // part is a part of a definition that finds refusals. More are those beyond the limit of a report. The error is that
 // its rules cannot be run.
 type part interface {
-	find(u *update) (found []Finding, more int, err error)
+	find(u *update) (found []Objection, more int, err error)
 }
 
 // FromData compiles the rows of a kind whose fields are known. The error names the row.
@@ -112,8 +112,8 @@ type Update struct {
 // text stands for.
 type Named func(name string) (value string, holds bool)
 
-// Finding is what a definition says about a field in an update: it is refused, or with Open it may be.
-type Finding struct {
+// Objection is what a definition says about a field in an update: it is refused, or with Open it may be.
+type Objection struct {
 	// Row is the row of data; nil for a schema. Locked is the path of the row.
 	Row    *Row
 	Locked string
@@ -137,8 +137,8 @@ type Finding struct {
 
 // Found is all that a definition says about an update.
 type Found struct {
-	Findings []Finding // in the order of the rows or, for a schema, of the paths: those of locks first
-	More     int       // beyond the limit of a report
+	Objections []Objection // in the order of the rows or, for a schema, of the paths: those of locks first
+	More       int         // beyond the limit of a report
 }
 
 // Find returns what the definition says about an update. The error is that the rules of a schema cannot be run; data
@@ -154,7 +154,7 @@ func (d *Definition) Find(asked Update) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
-		all.Findings, all.More = append(all.Findings, found...), all.More+more
+		all.Objections, all.More = append(all.Objections, found...), all.More+more
 	}
 	return all, nil
 }

@@ -122,7 +122,7 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range all.Findings {
+		for _, found := range all.Objections {
 			text := found.Path + ": " + found.Message
 			if found.Open != "" {
 				text += "(open)"

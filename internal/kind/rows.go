@@ -95,15 +95,15 @@ func (u *update) holds(i int) (bool, error) {
 var _ part = (*lockedRow)(nil)
 
 // find returns what the row says about an update.
-func (c *lockedRow) find(u *update) (found []Finding, more int, err error) { return u.run(c), 0, nil }
+func (c *lockedRow) find(u *update) (found []Objection, more int, err error) { return u.run(c), 0, nil }
 
-func (u *update) run(c *lockedRow) []Finding {
+func (u *update) run(c *lockedRow) []Objection {
 	applies, err := u.applies(c)
 	switch {
 	case err != nil:
 		found := u.at(c)
 		found.Open = "refused if a condition holds that could not be evaluated: " + err.Error()
-		return []Finding{found}
+		return []Objection{found}
 	case !applies:
 		return nil
 	case c.Annotation != "":
@@ -115,7 +115,7 @@ func (u *update) run(c *lockedRow) []Finding {
 		}
 		found := u.at(c)
 		found.Message = strings.ReplaceAll(found.Message, "{value}", value)
-		return []Finding{found}
+		return []Objection{found}
 	case c.rule != none:
 		holds, err := u.holds(c.rule)
 		if holds {
@@ -123,7 +123,7 @@ func (u *update) run(c *lockedRow) []Finding {
 		}
 		found := u.at(c)
 		found.Err = err
-		return []Finding{found}
+		return []Objection{found}
 	case len(c.Allow) > 0:
 		return u.outside(c)
 	}
@@ -149,12 +149,12 @@ func (u *update) applies(c *lockedRow) (bool, error) {
 }
 
 // finding returns the finding of a row at a path.
-func (u *update) finding(c *lockedRow, path string, broken immutability.Violation) Finding {
-	return Finding{Row: c.Row, Locked: c.path, Path: path, Message: c.Says, Broken: broken, Open: c.Unknown}
+func (u *update) finding(c *lockedRow, path string, broken immutability.Violation) Objection {
+	return Objection{Row: c.Row, Locked: c.path, Path: path, Message: c.Says, Broken: broken, Open: c.Unknown}
 }
 
 // at makes the finding of a rule, with the values of the row's field.
-func (u *update) at(c *lockedRow) Finding {
+func (u *update) at(c *lockedRow) Objection {
 	v := immutability.Violation{Lock: LockRule}
 	v.New, v.HasNew = c.steps.In(u.New)
 	v.Old, v.HasOld = c.steps.In(u.Old)
@@ -162,14 +162,14 @@ func (u *update) at(c *lockedRow) Finding {
 }
 
 // words returns what breaks the word of a row.
-func (u *update) words(c *lockedRow) []Finding {
+func (u *update) words(c *lockedRow) []Objection {
 	newObj, oldObj := u.New, u.Old
 	for _, path := range c.Except {
 		except := fieldpath.Parse(path)
 		newObj, _ = u.fields.without(except, newObj).(map[string]any)
 		oldObj, _ = u.fields.without(except, oldObj).(map[string]any)
 	}
-	var all []Finding
+	var all []Objection
 	for _, v := range c.validator.Check(newObj, oldObj).Violations {
 		if !c.Each || len(v.Differences) == 0 {
 			all = append(all, u.word(c, v))
@@ -186,7 +186,7 @@ func (u *update) words(c *lockedRow) []Finding {
 }
 
 // word is the finding of a word. It is open where the values differ only in what may count as absent.
-func (u *update) word(c *lockedRow, v immutability.Violation) Finding {
+func (u *update) word(c *lockedRow, v immutability.Violation) Objection {
 	found := u.finding(c, v.Path.String(), v)
 	if !v.HasKey {
 		found.Open = cmp.Or(found.Open, u.open(found.Path, &v))
@@ -204,13 +204,13 @@ func (u *update) open(path string, v *immutability.Violation) string {
 }
 
 // outside returns the changes that a row does not allow.
-func (u *update) outside(c *lockedRow) []Finding {
+func (u *update) outside(c *lockedRow) []Objection {
 	newVal, _ := c.steps.In(u.New)
 	oldVal, _ := c.steps.In(u.Old)
 	if jsonvalue.Equal(newVal, oldVal) {
 		return nil
 	}
-	var all []Finding
+	var all []Objection
 	for _, path := range changes(newVal, oldVal, c.steps) {
 		if allows(c.Allow, path) {
 			continue
@@ -258,12 +258,12 @@ func allows(list []string, path fieldpath.Path) bool {
 }
 
 // annotations compares the annotations that a row locks.
-func (u *update) annotations(c *lockedRow) []Finding {
+func (u *update) annotations(c *lockedRow) []Objection {
 	newMap, oldMap := annotationsOf(u.New), annotationsOf(u.Old)
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(newMap)), maps.Keys(oldMap))
 	slices.Sort(keys)
 	prefix, many := strings.CutSuffix(c.Annotation, "*")
-	var all []Finding
+	var all []Objection
 	for _, key := range slices.Compact(keys) {
 		if key != prefix && !(many && strings.HasPrefix(key, prefix)) {
 			continue

@@ -61,7 +61,7 @@ func newRuled(d *Definition, locks *immutability.Validator) *ruled {
 
 // find returns what the update breaks: first the locks, with the rules that refuse the update too, then the other
 // rules, then those that may refuse it.
-func (r *ruled) find(u *update) (found []Finding, more int, err error) {
+func (r *ruled) find(u *update) (found []Objection, more int, err error) {
 	locked := u.Locked
 	if locked == nil {
 		locked = u.New
@@ -87,7 +87,7 @@ type judgement struct {
 	*ruled
 	update *update
 
-	locked  []Finding           // of locks, with the rules that refuse the update too
+	locked  []Objection         // of locks, with the rules that refuse the update too
 	at      map[lockID]int      // where in locked
 	whole   map[string][]string // the paths of those that cover all below them, by their steps
 	unnamed []refusedRule       // that no finding of a lock names
@@ -97,7 +97,7 @@ type judgement struct {
 // refusedRule is a rule that refuses the update of the field at a path, and the path of the value that has the rule.
 // The text counts too: m.a.b and m[a.b] can have the same steps where a map has the key a.b beside a property a.
 type refusedRule struct {
-	*celrun.Violation
+	*celrun.RuleError
 	at, node fieldpath.Path
 	nodeText string
 }
@@ -119,7 +119,7 @@ func (j *judgement) add(v *immutability.Violation, by ...celrun.Rule) {
 		i = len(j.locked)
 		j.at[id] = i
 		at := j.resolve(path)
-		j.locked = append(j.locked, Finding{Path: path, At: at, Broken: *v})
+		j.locked = append(j.locked, Objection{Path: path, At: at, Broken: *v})
 		if !v.HasKey && slices.Contains(coversAll, v.Lock) {
 			j.whole[at.String()] = append(j.whole[at.String()], path)
 		}
@@ -193,7 +193,7 @@ type refusal struct {
 const maxFindings = 10_000
 
 // addRefused adds what rules refuse, as findings of the locks that they equal where these are broken too.
-func (j *judgement) addRefused(violations []celrun.Violation) {
+func (j *judgement) addRefused(violations []celrun.RuleError) {
 	indices := map[refusal][]int{}
 	refused := make([]refusedRule, len(violations))
 	for i := range violations {
@@ -229,8 +229,8 @@ func (j *judgement) addRefused(violations []celrun.Violation) {
 }
 
 // refusedRule resolves the paths of a rule that refuses the update. Its message does not quote passwords.
-func (j *judgement) refusedRule(v *celrun.Violation) refusedRule {
-	r := refusedRule{Violation: v, at: j.resolve(v.Path)}
+func (j *judgement) refusedRule(v *celrun.RuleError) refusedRule {
+	r := refusedRule{RuleError: v, at: j.resolve(v.Path)}
 	r.node, r.nodeText = r.at, r.Path
 	if r.Rule.FieldPath != "" { // which leads from the value to the path
 		r.node = r.at[:min(len(r.at), schema.PathOf(r.Rule.SchemaPath).Depth())]
@@ -273,7 +273,7 @@ func (j *judgement) explains(r refusedRule) bool {
 }
 
 // findings returns the findings of locks and those of rules, each with its message and with what changes.
-func (j *judgement) findings() []Finding {
+func (j *judgement) findings() []Objection {
 	for i := range j.locked {
 		f := &j.locked[i]
 		f.Message = f.Broken.Message()
@@ -293,8 +293,8 @@ func (j *judgement) findings() []Finding {
 }
 
 // finding returns the finding of a rule that equals no lock. The rule refuses a change somewhere in its value.
-func (j *judgement) finding(r refusedRule) Finding {
-	f := Finding{Path: r.Path, At: r.at, Message: r.Message, Rules: []celrun.Rule{r.Rule}}
+func (j *judgement) finding(r refusedRule) Objection {
+	f := Objection{Path: r.Path, At: r.at, Message: r.Message, Rules: []celrun.Rule{r.Rule}}
 	f.Broken = immutability.Violation{Lock: LockRule, SchemaPath: r.Rule.SchemaPath}
 	f.New, f.Old = Correlate(j.schema, j.update.New, j.update.Old, r.node)
 	f.Whole = len(r.node) == 0 || equal(f.New, f.Old)
@@ -308,7 +308,7 @@ func (j *judgement) finding(r refusedRule) Finding {
 }
 
 // Text returns the texts of the rules, each once.
-func (f *Finding) Text() string {
+func (f *Objection) Text() string {
 	var texts []string
 	for _, r := range f.Rules {
 		texts = append(texts, r.Text)
@@ -317,7 +317,7 @@ func (f *Finding) Text() string {
 }
 
 // Says returns the messages of the rules that equal a lock, each once.
-func (f *Finding) Says() string {
+func (f *Objection) Says() string {
 	if f.Broken.Lock == LockRule {
 		return ""
 	}

@@ -113,7 +113,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 		if len(want) > 0 {
 			r.refused++
 		}
-		if message := disagreement(found.Findings, want); message != "" {
+		if message := disagreement(found.Objections, want); message != "" {
 			t.Errorf("%s: %s\nrules %q\nold %s\nnew %s", name, message, textsOf(server.Rules()), encoded(oldObj), encoded(newObj))
 			return
 		}
@@ -121,18 +121,18 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 }
 
 // disagreement says what a definition and the server judge differently, "" for nothing.
-func disagreement(found []Finding, want []celrun.Violation) string {
-	covers := func(f Finding, w celrun.Violation) bool {
+func disagreement(found []Objection, want []celrun.RuleError) string {
+	covers := func(f Objection, w celrun.RuleError) bool {
 		whole := slices.Contains(coversAll, f.Broken.Lock) && fieldpath.Within(w.Path, f.Path)
 		return whole || slices.ContainsFunc(f.Rules, func(r celrun.Rule) bool { return r.Text == w.Rule.Text })
 	}
 	for _, w := range want {
-		if !slices.ContainsFunc(found, func(f Finding) bool { return covers(f, w) }) {
+		if !slices.ContainsFunc(found, func(f Objection) bool { return covers(f, w) }) {
 			return fmt.Sprintf("the definition loses %q at %q: %s", w.Rule.Text, w.Path, w.Message)
 		}
 	}
 	for _, f := range found {
-		if f.Broken.Lock != immutability.LockIncomparable && !slices.ContainsFunc(want, func(w celrun.Violation) bool { return covers(f, w) }) {
+		if f.Broken.Lock != immutability.LockIncomparable && !slices.ContainsFunc(want, func(w celrun.RuleError) bool { return covers(f, w) }) {
 			return fmt.Sprintf("the definition makes up %s %s %q", f.Path, f.Broken.Lock, f.Text())
 		}
 	}

@@ -71,23 +71,23 @@ func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
 }
 
 // findings are about the rules that may refuse an update, with some status.
-func (s *statusRules) findings(u *update) []Finding {
+func (s *statusRules) findings(u *update) []Objection {
 	if s == nil {
 		return nil
 	}
 	violations, err := s.certain.ValidateUpdate(u.New, u.Old)
 	mayRefuse := func(i int) bool {
-		isRefusal := func(v celrun.Violation) bool { return v.Rule.Text == "" || v.Rule.Index == i }
+		isRefusal := func(v celrun.RuleError) bool { return v.Rule.Text == "" || v.Rule.Index == i }
 		return err != nil || slices.ContainsFunc(violations, isRefusal)
 	}
-	var all []Finding
+	var all []Objection
 	for i, r := range s.rules {
 		if !mayRefuse(i) {
 			continue
 		}
-		found := Finding{Path: strings.TrimPrefix(r.FieldPath, "."), Rules: []celrun.Rule{r}}
+		found := Objection{Path: strings.TrimPrefix(r.FieldPath, "."), Rules: []celrun.Rule{r}}
 		found.Open = "refused unless the status in the cluster satisfies the rule " + r.Text
-		known := func(f Finding) bool { return f.Path == found.Path && f.Open == found.Open }
+		known := func(f Objection) bool { return f.Path == found.Path && f.Open == found.Open }
 		if !slices.ContainsFunc(all, known) {
 			all = append(all, found)
 		}

@@ -246,29 +246,22 @@ func FromCRD(c *crd.CRD, shared *Shared) *Kind {
 	return k
 }
 
-// Verdict is what an API server says about an update.
-type Verdict struct {
-	// Invalid says why the old or the new object is not a valid one, whatever the other is; nil for two valid objects.
-	Invalid []string
-	// Refused are the locks and transition rules that refuse the update, in the order of their paths.
-	Refused []Refusal
-}
-
-// Update judges an update of complete objects, each in the version that its apiVersion says. The error is about an object
-// of another kind or of an unknown version, or a schema that an API server would refuse.
-func (k *Kind) Update(newObj, oldObj map[string]any) (Verdict, error) {
+// Update judges an update of complete objects, each in the version that its apiVersion says. It returns the locks and
+// transition rules that refuse the update, in the order of their paths, and why the old or the new object is not a valid
+// one, whatever the other is. The error is about an object of another kind or of an unknown version, or a schema that an
+// API server would refuse.
+func (k *Kind) Update(newObj, oldObj map[string]any) (refused []Refusal, mistakes []string, err error) {
 	var versions []*Version
 	for _, obj := range []map[string]any{oldObj, newObj} {
 		v, err := k.versionOf(obj)
 		if err != nil {
-			return Verdict{}, err
+			return nil, nil, err
 		}
 		versions = append(versions, v)
 	}
 	objects := []*object{versions[0].object(oldObj), versions[1].object(newObj)}
 	s := &sequence{versions: versions, objects: objects, stored: k.stored(versions[0])}
-	problems, refusals := judge(s)
-	verdict := Verdict{Refused: refusals}
+	problems, refused := judge(s)
 	for _, p := range problems {
 		side := "the old object"
 		if p.at == 1 {
@@ -276,12 +269,12 @@ func (k *Kind) Update(newObj, oldObj map[string]any) (Verdict, error) {
 		}
 		switch {
 		case p.kind == unreadable, p.kind == invalid:
-			verdict.Invalid = append(verdict.Invalid, side+": "+p.message)
+			mistakes = append(mistakes, side+": "+p.message)
 		case p.kind == brokenRule && !versions[p.at].transition[*p.rule]:
-			verdict.Invalid = append(verdict.Invalid, side+": "+p.message+" (rule: "+p.rule.Text+")")
+			mistakes = append(mistakes, side+": "+p.message+" (rule: "+p.rule.Text+")")
 		}
 	}
-	return verdict, nil
+	return refused, mistakes, nil
 }
 
 // versionOf returns the version of an object, ready to judge.

@@ -80,12 +80,12 @@ func prove(t *testing.T, c *crd.CRD, k *witness.Kind, w witness.Witness) {
 	}
 	last := len(w.Objects) - 1
 	for i := range last {
-		if verdict, err := k.Update(w.Objects[i+1], w.Objects[i]); err != nil || len(verdict.Invalid)+len(verdict.Refused) > 0 {
-			t.Errorf("%s: the witness %v: step %d is refused: %+v, %v", c.File, w.Objects, i+1, verdict, err)
+		if refused, mistakes, err := k.Update(w.Objects[i+1], w.Objects[i]); err != nil || len(mistakes)+len(refused) > 0 {
+			t.Errorf("%s: the witness %v: step %d is refused: %v %+v, %v", c.File, w.Objects, i+1, mistakes, refused, err)
 		}
 	}
-	if verdict, err := k.Update(w.Objects[last], w.Objects[0]); err != nil || len(verdict.Refused) == 0 {
-		t.Errorf("%s: the witness %v: the direct update is accepted: %+v, %v", c.File, w.Objects, verdict, err)
+	if refused, mistakes, err := k.Update(w.Objects[last], w.Objects[0]); err != nil || len(refused) == 0 {
+		t.Errorf("%s: the witness %v: the direct update is accepted: %v, %v", c.File, w.Objects, mistakes, err)
 	}
 	if reflect.DeepEqual(w.Objects[0], w.Objects[last]) {
 		t.Errorf("%s: the witness %v begins and ends with the same object", c.File, w.Objects)

@@ -479,7 +479,7 @@ func ShowDropped(after, before *Kind, h Hole) (Witness, bool) {
 func (k *Kind) Replays(w Witness) bool {
 	for i, obj := range w.Objects {
 		old := w.Objects[max(i-1, 0)]
-		if verdict, err := k.Update(obj, old); err != nil || len(verdict.Invalid)+len(verdict.Refused) > 0 {
+		if refused, mistakes, err := k.Update(obj, old); err != nil || len(mistakes)+len(refused) > 0 {
 			return false
 		}
 	}

@@ -82,11 +82,11 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 		if random.IntN(4) == 0 {
 			newObj = wild.Change(newObj)
 		}
-		verdict, err := kind.Update(newObj, oldObj)
-		if err != nil || len(verdict.Invalid) > 0 {
+		refusals, mistakes, err := kind.Update(newObj, oldObj)
+		if err != nil || len(mistakes) > 0 {
 			continue
 		}
-		if same, err := kind.Update(oldObj, oldObj); err != nil || len(same.Refused) > 0 {
+		if same, _, err := kind.Update(oldObj, oldObj); err != nil || len(same) > 0 {
 			continue // an object that lacks what a rule reads: the CRD refuses every update of it, whatever changes
 		}
 		p.Updates++
@@ -95,7 +95,7 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 			d.withdrawAll()
 			return p, false
 		}
-		refused := len(verdict.Refused) > 0
+		refused := len(refusals) > 0
 		if len(said.Violations) > 0 {
 			p.Refusals++
 			for _, found := range said.Violations {
@@ -115,7 +115,7 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 				p.Found++
 				continue
 			}
-			for _, r := range verdict.Refused {
+			for _, r := range refusals {
 				agreed = d.add(r.Rule) && agreed
 			}
 		}
