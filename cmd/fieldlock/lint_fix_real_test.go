@@ -76,11 +76,11 @@ func (sum *fixTally) replay(t *testing.T, found *audit.Report, after []*crd.CRD)
 		k, objects := witness.FromCRD(after[i], nil), f.Witness.Objects
 		refused := false
 		for n := range objects[1:] {
-			verdict, err := k.Update(objects[n+1], objects[n])
+			refusals, _, err := k.Update(objects[n+1], objects[n])
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused = refused || len(verdict.Refused) > 0
+			refused = refused || len(refusals) > 0
 		}
 		if refused {
 			sum.Refused++

@@ -59,13 +59,13 @@ func TestLintFixKeepsWorkflows(t *testing.T) {
 				obj := merged(base, c.Object)
 				for n, step := range c.Steps {
 					next := merged(obj, step)
-					was, err := before.Update(next, obj)
-					if err != nil || len(was.Invalid)+len(was.Refused) > 0 {
-						t.Errorf("step %d is refused by %s as published: %+v, %v", n+1, after.Versions[i].APIVersion, was, err)
+					was, mistakes, err := before.Update(next, obj)
+					if err != nil || len(mistakes)+len(was) > 0 {
+						t.Errorf("step %d is refused by %s as published: %v %+v, %v", n+1, after.Versions[i].APIVersion, mistakes, was, err)
 					}
-					is, err := after.Update(next, obj)
-					if err != nil || len(is.Invalid)+len(is.Refused) > 0 {
-						t.Errorf("step %d (%s) is refused after lint --fix: %+v, %v", n+1, c.Source, is, err)
+					is, mistakes, err := after.Update(next, obj)
+					if err != nil || len(mistakes)+len(is) > 0 {
+						t.Errorf("step %d (%s) is refused after lint --fix: %v %+v, %v", n+1, c.Source, mistakes, is, err)
 					}
 					obj = next
 				}
