@@ -42,7 +42,11 @@ const (
 	dead      = "{type: object, required: [f], properties: {f: {type: string, enum: [a], x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
 	mistaken  = "{type: object, properties: {f: {type: string, x-fieldlock-update: [NoAddItem]}}}"
 	plainRule = "{type: object, properties: {f: {type: string, x-kubernetes-validations: [{rule: self != 'a'}]}}}"
-	repeated  = "{type: object, required: [f], properties: {f: {type: string, x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
+	kept      = "{type: object, x-kubernetes-validations: [{rule: '!has(oldSelf.p) || has(self.p)'}], " +
+		"properties: {p: {type: object, properties: {f: {type: string, x-kubernetes-immutable: true}}}}}"
+	strange = `{type: object, properties: {f: {type: string, x-fieldlock-update: [NoModify], pattern: '^[0-9]{5}-[0-9a-f]{8}$',
+ maxLength: 14, x-kubernetes-validations: [{rule: "int(self.split('-')[0]) * 3 == 79191"}]}}}`
+	repeated = "{type: object, required: [f], properties: {f: {type: string, x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
 )
 
 // findings lists the findings of a report, one line each.
@@ -50,7 +54,11 @@ func findings(r *Report) []string {
 	var lines []string
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		line := fmt.Sprintf("%s:%d %s %s %s %s", f.Position.Filename, f.Position.Line, f.Version, f.Severity, f.Rule, f.Path)
+		severity := string(f.Severity)
+		if strings.HasPrefix(f.Message, "possible: ") {
+			severity = "possible " + severity
+		}
+		line := fmt.Sprintf("%s:%d %s %s %s %s", f.Position.Filename, f.Position.Line, f.Version, severity, f.Rule, f.Path)
 		if f.Fix != nil {
 			line += " with a fix"
 		}
@@ -77,6 +85,10 @@ func TestCRDs(t *testing.T) {
 		{"a lock without a hole", "", "None", []string{optional}, nil, false, nil, true},
 		{"a lock with a hole", "the field can be unset and set", "None", []string{once}, nil, false, []string{"c.yaml:18 v1 warning unset-then-set spec.f with a fix"}, true},
 		{"a lock with a hole, shown", "two updates get around it", "None", []string{once}, nil, true, []string{"c.yaml:18 v1 warning unset-then-set spec.f with a fix with 3 objects"}, true},
+		{"a lock with a hole that a rule closes", "no objects show it, so it is a note", "None", []string{kept}, nil, true,
+			[]string{"c.yaml:18 v1 possible note optional-parent spec.p with a fix"}, true},
+		{"a lock with a hole, and values that are hard to find", "it may be there, and no objects show it", "None", []string{strange}, nil, true,
+			[]string{"c.yaml:18 v1 possible note unset-then-set spec.f with a fix"}, true},
 		{"a rule with a hole", "there is a rule that closes it", "None", []string{ruled}, nil, false, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix"}, true},
 		{"a rule with a hole, shown", "", "None", []string{ruled}, nil, true, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix with 3 objects"}, true},
 		{"a rule that refuses nothing", "it looks like a lock", "None", []string{dead}, nil, false, []string{"c.yaml:18 v1 warning dead-rule spec.f"}, true},
@@ -86,7 +98,7 @@ func TestCRDs(t *testing.T) {
 		{"a version without the field", "a write through it drops the value", "None", []string{ruled, "{type: object}"}, nil, false,
 			[]string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix", "c.yaml:27 v2 warning cel-version-without-rule spec"}, true},
 		{"a version without the field, with a webhook", "the webhook may keep the value", "Webhook", []string{ruled, "{type: object}"}, nil, false,
-			[]string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix", "c.yaml:27 v2 note cel-version-without-rule spec"}, true},
+			[]string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix", "c.yaml:27 v2 possible note cel-version-without-rule spec"}, true},
 		{"a field that is never stored", "the storage version lacks it, so that the rule has no old value", "None", []string{"{type: object}", ruled}, nil, false,
 			nil, true},
 		{"a field that is stored with all others", "the storage version keeps what it does not know", "None",
