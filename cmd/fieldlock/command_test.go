@@ -92,6 +92,33 @@ spec:
   versions:` + version("v1", "true", v1) + version("v2", "false", v2)
 }
 
+// cachesHead is what is above the versions of a CRD.
+const cachesHead = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
+  versions:
+`
+
+// caches is a CRD in the layout of controller-gen, with one version. The texts are lines of it: of the version, the properties of
+// spec, and more of spec or beside it.
+func caches(ofVersion, properties, more string) string {
+	return cachesHead + `  - name: v1
+    served: true
+    storage: true
+` + ofVersion + `    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+` + strings.TrimPrefix(properties, "\n") + strings.TrimPrefix(more, "\n")
+}
+
 func indent(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(lines)) {

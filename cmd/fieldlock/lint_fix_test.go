@@ -13,30 +13,12 @@ import (
 // TestLintFix: the holes that a rule closes without harm are gone, every other byte stays, and an API server accepts the
 // result. A second run changes nothing.
 func TestLintFix(t *testing.T) {
-	const before = `# the comment stays
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: caches.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
+	before := "# the comment stays\n" + caches("", `
               engine:   # two updates get around this rule
                 type: string
                 x-kubernetes-validations:
                 - rule: self == oldSelf
-`
+`, "")
 	dir := writeFiles(t, map[string]string{"crd.yaml": before})
 	file := filepath.Join(dir, "crd.yaml")
 	if ran := runCommand("", "lint", "--strict", file); ran.status != exitRefused || !strings.Contains(ran.out, "engine") {
@@ -77,15 +59,6 @@ spec:
 // TestLintFixCopiesRules: a rule that one served version has and another lacks is copied to it, with its message, and only
 // where the other version has the fields that the rule reads.
 func TestLintFixCopiesRules(t *testing.T) {
-	const head = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: caches.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
-  versions:
-`
 	const versionText = `  - name: NAME
     served: SERVED
     storage: STORAGE
@@ -112,14 +85,14 @@ RULES`
 	cases := []struct {
 		name, before, after, reason string
 	}{
-		{"copied", head + version("v1", "true", "true", rules) + version("v2", "true", "false", ""),
-			head + version("v1", "true", "true", rules) + version("v2", "true", "false", strings.Replace(rules, "rule: self == oldSelf\n                  message: the engine stays", "message: the engine stays\n                  rule: self == oldSelf", 1)),
+		{"copied", cachesHead + version("v1", "true", "true", rules) + version("v2", "true", "false", ""),
+			cachesHead + version("v1", "true", "true", rules) + version("v2", "true", "false", strings.Replace(rules, "rule: self == oldSelf\n                  message: the engine stays", "message: the engine stays\n                  rule: self == oldSelf", 1)),
 			"v2 has the field"},
-		{"not served", head + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
-			head + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
+		{"not served", cachesHead + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
+			cachesHead + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
 			"nobody writes through v2"},
-		{"no field", head + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
-			head + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
+		{"no field", cachesHead + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
+			cachesHead + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
 			"a rule on a field that v2 lacks means nothing there"},
 	}
 	for _, c := range cases {
@@ -143,7 +116,7 @@ RULES`
 
 // TestLintFixCopies: each copy of a CRD is reported in its own file and fixed there.
 func TestLintFixCopies(t *testing.T) {
-	text := crdWithFields("", "              engine: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n", "")
+	text := caches("", "              engine: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n", "")
 	dir := writeFiles(t, map[string]string{"bases/crd.yaml": text, "chart/crd.yaml": "# a copy\n" + text})
 	ran := runCommand("", "lint", dir)
 	for _, want := range []string{"bases/crd.yaml)", "chart/crd.yaml)", "0 errors, 2 warnings in 2 CRDs"} {
@@ -171,34 +144,11 @@ func TestLintFixStatus(t *testing.T) {
 		{"with the subresource", "    subresources: {status: {}}\n", false},
 		{"without it", "", true},
 	} {
-		file := filepath.Join(writeFiles(t, map[string]string{"crd.yaml": crdWithFields(c.subresources, "              engine: {type: string}\n", status)}), "crd.yaml")
+		file := filepath.Join(writeFiles(t, map[string]string{"crd.yaml": caches(c.subresources, "              engine: {type: string}\n", status)}), "crd.yaml")
 		ran := runCommand("", "lint", "--fix", file)
 		fixed, err := os.ReadFile(file)
 		if err != nil || strings.Contains(string(fixed), "has(oldSelf.id)") != c.fixed || strings.Contains(ran.out, "status.id") == c.fixed {
 			t.Errorf("%s: %v\n%s%s\n%s", c.name, err, ran.out, ran.err, fixed)
 		}
 	}
-}
-
-// crdWithFields is a CRD with fields of spec, and more beside spec and in the version.
-func crdWithFields(ofVersion, fields, more string) string {
-	return `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: caches.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-` + ofVersion + `    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-` + fields + more
 }

@@ -50,24 +50,7 @@ type Store struct {
 	Class string ` + "`json:\"class,omitempty\"`" + `
 }
 `,
-	"crd/caches.yaml": `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: caches.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
+	"crd/caches.yaml": caches("", `
               engine:
                 type: string
                 x-kubernetes-validations:
@@ -79,6 +62,7 @@ spec:
                     type: string
                     x-kubernetes-validations:
                     - rule: self == oldSelf
+`, `
           status:
             type: object
             properties:
@@ -86,7 +70,7 @@ spec:
                 type: object
                 properties:
                   class: {type: string}
-`,
+`),
 }
 
 // inProject writes files with the requirements of the library into a new directory, and goes there.

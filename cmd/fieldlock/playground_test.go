@@ -106,33 +106,15 @@ const (
 
 	webApp = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}`
+)
 
-	// cacheCRD has one lock, a CEL rule.
-	cacheCRD = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: caches.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Cache, plural: caches}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            required: [engine]
-            properties:
+// cacheCRD has one lock, a CEL rule.
+var cacheCRD = caches("", `
               engine:
                 type: string
                 x-kubernetes-validations:
                 - {rule: self == oldSelf, message: engine is immutable}
-`
-)
+`, "            required: [engine]\n")
 
 // TestPlayground: what the page says where the answer is more than allowed or refused.
 func TestPlayground(t *testing.T) {
