@@ -21,6 +21,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -86,7 +87,7 @@ func TestKubectlWays(t *testing.T) {
 			continue
 		}
 		refuses := func(by builtin.Applier) bool { return len(kind.CheckBy(by, c.New, c.Old).Violations) > 0 }
-		if !refuses(builtin.ApplierServerSide) || !refuses(builtin.ApplierFlux) {
+		if !refuses(builtin.ApplierServerSide) || !refuses(builtin.Applier(apply.Flux)) {
 			continue // check does not know which of the two server-side applies it is
 		}
 		seen[name] = true

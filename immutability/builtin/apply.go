@@ -33,7 +33,7 @@ func newMerging(gvk apischema.GroupVersionKind, fields *kind.Field) merging {
 // update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest
 // as it is; what the server has given the object at its creation, the manifest has to name.
 func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
-	if by == ApplierFlux {
+	if by == fluxApply {
 		by, newObj, oldObj = ApplierServerSide, k.normalize(newObj), k.normalize(oldObj)
 	}
 	u := &update{by: by, newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}

@@ -114,7 +114,7 @@ func TestNormalize(t *testing.T) {
 		}
 	}
 	newObj, oldObj := objectOf(t, "{apiVersion: v1, immutable: true, stringData: {a: x}}"), objectOf(t, "{apiVersion: v1, immutable: true, stringData: {a: y}}")
-	if v := secret.CheckBy(ApplierFlux, newObj, oldObj); v.Allowed() {
+	if v := secret.CheckBy(fluxApply, newObj, oldObj); v.Allowed() {
 		t.Error("a text of an immutable Secret may change")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -26,12 +27,10 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 
 // CheckBy is Check for one way of applying. An applier of another name behaves as in Check.
 func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) Verdict {
+	if by == liveApply {
+		return k.check("", newObj, oldObj, true)
+	}
 	return k.check(by, newObj, oldObj, false)
-}
-
-// CheckLive is Check for an old object as a cluster has it: its status counts.
-func (k *Kind) CheckLive(newObj, oldObj map[string]any) Verdict {
-	return k.check("", newObj, oldObj, true)
 }
 
 // Applier is a way to apply a manifest to an object that was made with it before.
@@ -40,12 +39,15 @@ type Applier string
 // The appliers. Helm's three-way merge treats built-in kinds as kubectl's does.
 const (
 	ApplierServerSide Applier = "server-side"
-	// ApplierFlux is a server-side apply of normalized manifests: without null and empty values, and with stringData as
-	// data.
-	ApplierFlux       Applier = "flux"
 	ApplierClientSide Applier = "client-side"
 	// ApplierReplace is a PUT of the manifest.
 	ApplierReplace Applier = "replace"
+)
+
+// What the comparison asks for beside them.
+const (
+	fluxApply = Applier(apply.Flux)
+	liveApply = Applier(apply.Live)
 )
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
@@ -112,7 +114,7 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 		known[field.key()] = true
 	}
 	sent := newObj
-	if by == ApplierFlux {
+	if by == fluxApply {
 		sent = k.normalize(newObj)
 	}
 	for _, field := range news {
@@ -135,7 +137,7 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 // checkKnown is check for the fields that the kind has.
 func (k *Kind) checkKnown(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
 	if len(k.source.Rows) == 0 && len(k.source.Kept) == 0 && k.source.Template == "" {
-		return Identity(newObj, oldObj)
+		return identity(newObj, oldObj)
 	}
 	if k.Kind == "CustomResourceDefinition" {
 		if v := k.checkRows(by, withoutSchemas(newObj), withoutSchemas(oldObj), live); v.clean() {
@@ -172,7 +174,7 @@ func withoutSchemas(crd map[string]any) map[string]any {
 
 // checkRows is check for a kind with rows, or with defaults that must not stay.
 func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
-	verdict := Identity(newObj, oldObj)
+	verdict := identity(newObj, oldObj)
 	if err := k.compile(); err != nil {
 		// The data is part of the program, and a test compiles all of it.
 		panic(err)
@@ -215,45 +217,14 @@ func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	}
 }
 
-// Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a
-// manifest that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object
-// has is known if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with
-// 409, as no object has the uid, and a client-side apply gives it another one.
-//
-// A resourceVersion that the old manifest does not name is refused with 409 unless it is the stored object's.
-func Identity(newObj, oldObj map[string]any) Verdict {
-	v := identity(newObj, oldObj)
-	const version = "resourceVersion"
-	if is := fieldpath.Text(newObj, "metadata", version); is != "" && is != fieldpath.Text(oldObj, "metadata", version) {
-		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version,
-			Message: "refused unless it is the resourceVersion of the stored object; leave it out"})
+// identity is the part of a verdict that objects of all kinds share.
+func identity(newObj, oldObj map[string]any) Verdict {
+	v := Verdict{Checked: true}
+	found := kind.Identity(newObj, oldObj)
+	for i := range found {
+		v.addFinding(&found[i])
 	}
 	return v
-}
-
-func identity(newObj, oldObj map[string]any) Verdict {
-	is, was := fieldpath.Text(newObj, "metadata", "uid"), fieldpath.Text(oldObj, "metadata", "uid")
-	switch {
-	case is == "" || is == was:
-		return Verdict{Checked: true}
-	case oldObj == nil:
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path,
-			Message: "refused by a server-side apply, which creates " +
-				"no object with a uid; a client-side apply ignores it: leave it out"}}}
-	case was == "":
-		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path,
-			Message: "refused unless it is the object's own uid; leave it out"}}}
-	}
-	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is,
-		HasNew: true})
-	return Verdict{Checked: true, Violations: []Violation{v}}
-}
-
-// uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
-var uidRow = Row{
-	Path: "metadata.uid", Locks: []immutability.Lock{immutability.LockImmutable}, Cause: "metadata.uid",
-	Message: defaultText,
-	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
 
 // finish sorts the verdict, shows values as the manifests have them, and drops what is said twice.

@@ -159,7 +159,7 @@ func TestCheckLive(t *testing.T) {
 		t.Fatal("there is no PersistentVolumeClaim")
 	}
 	newObj, oldObj := objectOf(t, fmt.Sprintf(claim, "2Gi")), objectOf(t, fmt.Sprintf(claim, "1Gi"))
-	if v := kind.CheckLive(newObj, oldObj); len(v.Violations) != 1 || len(v.Unknown) != 0 {
+	if v := kind.CheckBy(liveApply, newObj, oldObj); len(v.Violations) != 1 || len(v.Unknown) != 0 {
 		t.Errorf("in a cluster: %+v", v)
 	}
 	if v := kind.Check(newObj, oldObj); len(v.Violations) != 0 || len(v.Unknown) != 1 {

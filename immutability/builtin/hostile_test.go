@@ -78,7 +78,7 @@ func TestVastAmounts(t *testing.T) {
 	}
 	kind, _ := kinds.Find("v1", "Pod")
 	amounts := []any{"1Gi", "1e999999999", "1e-999999999", "1e9999999999999", "2e999999999"}
-	for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide, builtin.ApplierReplace} {
+	for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, "flux", builtin.ApplierClientSide, builtin.ApplierReplace} {
 		for _, is := range amounts {
 			for _, was := range amounts {
 				if verdict := kind.CheckBy(by, pod(is), pod(was)); (len(verdict.Violations) > 0) != (is != was) {
@@ -96,7 +96,7 @@ func TestNilObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range kinds.All() {
-		for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide, builtin.ApplierReplace} {
+		for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, "flux", builtin.ApplierClientSide, builtin.ApplierReplace} {
 			got := kind.CheckBy(by, nil, nil)
 			if want := kind.CheckBy(by, map[string]any{}, map[string]any{}); !reflect.DeepEqual(summary(got), summary(want)) {
 				t.Errorf("%s: %v, want %v", kind.Kind, summary(got), summary(want))
@@ -123,7 +123,7 @@ func TestUnchanged(t *testing.T) {
 		if v := kind.Check(c.Old, c.Old); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
 			t.Errorf("%s: %v", c.Name, summary(v))
 		}
-		for _, by := range []builtin.Applier{builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide} {
+		for _, by := range []builtin.Applier{builtin.ApplierServerSide, "flux", builtin.ApplierClientSide} {
 			if kind.CheckBy(by, c.Old, c.Old).Allowed() == (by == builtin.ApplierClientSide && strings.Contains(c.Name, "null text ") && !strings.HasSuffix(c.Name, " set")) {
 				t.Errorf("%s: by %s", c.Name, by)
 			}

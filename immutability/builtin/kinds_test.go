@@ -37,7 +37,7 @@ func TestCompile(t *testing.T) {
 				}
 			}
 			named := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": "a"}}
-			for _, by := range []Applier{"", ApplierFlux} {
+			for _, by := range []Applier{"", fluxApply} {
 				if !kind.CheckBy(by, named, named).Allowed() {
 					t.Errorf("%s, %s: %q cannot apply an object again", minor, gvk, by)
 				}

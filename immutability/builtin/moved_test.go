@@ -83,7 +83,7 @@ func TestIdentity(t *testing.T) {
 		{"a new object", object(""), nil, nil},
 		{"a new object with both", object(", resourceVersion: '5', uid: x"), nil, []string{"metadata.uid", "metadata.resourceVersion"}},
 	} {
-		v := Identity(c.newObj, c.oldObj)
+		v := identity(c.newObj, c.oldObj)
 		var got []string
 		for _, r := range v.Unknown {
 			got = append(got, r.Path)

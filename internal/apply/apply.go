@@ -42,6 +42,14 @@ const (
 	Replace Applier = "replace"
 )
 
+// What package builtin tells apart beside them. A Request has one of those above.
+const (
+	// Flux is a server-side apply of normalized manifests: without null and empty values, and with stringData as data.
+	Flux Applier = "flux"
+	// Live is an apply of any kind over the object that a cluster has: its status counts.
+	Live Applier = "live"
+)
+
 // Request is a manifest that is applied over an object.
 type Request struct {
 	By Applier

@@ -44,7 +44,7 @@ func (c *checker) ways(p request) []way {
 				list = append(list, way{builtin.ApplierServerSide, "server-side apply"})
 			}
 			if p.applier.Tool == tool.Flux || p.applier.Tool == "" {
-				list = append(list, way{builtin.ApplierFlux, "the server-side apply of Flux"})
+				list = append(list, way{fluxApply, "the server-side apply of Flux"})
 			}
 		case tool.ClientSide:
 			list = append(list, way{builtin.ApplierClientSide, "client-side apply"})
@@ -72,7 +72,7 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 		return true
 	}
 	serverSide := func(by builtin.Applier) bool {
-		return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
+		return by == builtin.ApplierServerSide || by == fluxApply
 	}
 	clientSide := func(by builtin.Applier) bool {
 		return by == builtin.ApplierClientSide || by == threeWay
@@ -88,7 +88,7 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 				func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
-	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
+	case o.by == fluxApply || w.by == fluxApply:
 		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) &&
 			of.Kind != "Deployment"
 	}
@@ -152,7 +152,7 @@ func agree(outcomes []outcome, whoApplies string) verdict {
 func wayNames(outcomes []outcome) string {
 	var list []string
 	for _, o := range outcomes {
-		if o.by != builtin.ApplierFlux || len(list) == 0 {
+		if o.by != fluxApply || len(list) == 0 {
 			list = append(list, o.name)
 		}
 	}

@@ -216,7 +216,7 @@ func TestAgree(t *testing.T) {
 		}
 		return v
 	}
-	server, client, flux, put := way{builtin.ApplierServerSide, "server-side apply"}, way{builtin.ApplierClientSide, "client-side apply"}, way{builtin.ApplierFlux, "the server-side apply of Flux"}, way{builtin.ApplierReplace, "a PUT"}
+	server, client, flux, put := way{builtin.ApplierServerSide, "server-side apply"}, way{builtin.ApplierClientSide, "client-side apply"}, way{fluxApply, "the server-side apply of Flux"}, way{builtin.ApplierReplace, "a PUT"}
 	noted := verdict{unknown: []result.Remark{{Path: "u", Message: "who knows"}}, notes: []result.Remark{{Path: "n", Message: "noted"}}}
 	for _, row := range []struct {
 		name     string

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -40,7 +41,7 @@ func ofBuiltin(kind *builtin.Kind) *definition {
 func checkBuiltin(kind *builtin.Kind, r request) builtin.Verdict {
 	switch {
 	case r.live != nil:
-		return kind.CheckLive(r.new.Value(), r.old.Value())
+		return kind.CheckBy(liveApply, r.new.Value(), r.old.Value())
 	case r.by == threeWay:
 		return kind.CheckBy(builtin.ApplierClientSide, r.new.Value(), r.old.Value())
 	}
@@ -54,17 +55,21 @@ func (v *verdict) identify(p request) {
 	if p.old != nil {
 		oldObj = p.old.Value()
 	}
-	judged := builtin.Identity(p.new.Document.Object, oldObj)
 	var violations []violation
-	for i := range judged.Violations {
-		violations = append(violations, builtinViolation(&judged.Violations[i], p))
+	var open []builtin.Remark
+	for _, o := range kind.Identity(p.new.Document.Object, oldObj) {
+		if o.Open != "" {
+			open = append(open, builtin.Remark{Path: o.Path, Message: o.Open})
+			continue
+		}
+		violations = append(violations,
+			builtinViolation(&builtin.Violation{Path: o.Path, Broken: o.Broken, Message: o.Message}, p))
 		if v.replacement == nil {
-			v.replacement = &result.Replacement{Message: "an edit is enough",
-				How: []string{judged.Violations[i].Row.Edit}}
+			v.replacement = &result.Replacement{Message: "an edit is enough", How: []string{o.Row.Edit}}
 		}
 	}
 	v.merge(violations)
-	v.addRemarks(p.open(judged.Unknown, ""), nil)
+	v.addRemarks(p.open(open, ""), nil)
 }
 
 // ofOperator judges custom resources by what is known of their operator's webhooks. crds are those of the kind; they

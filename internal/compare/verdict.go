@@ -143,8 +143,14 @@ func raw(v value) json.RawMessage {
 // threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
 const threeWay = builtin.Applier(apply.ThreeWay)
 
+// Ways that package builtin knows and does not name: the server-side apply of Flux, and an apply to what a cluster has.
+const (
+	fluxApply = builtin.Applier(apply.Flux)
+	liveApply = builtin.Applier(apply.Live)
+)
+
 func isServerSide(by builtin.Applier) bool {
-	return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
+	return by == builtin.ApplierServerSide || by == fluxApply
 }
 
 // lockServer is the lock of refusals that no lock or rule explains.

@@ -112,7 +112,6 @@ var functions = map[string]struct {
 	"immutability/admission/apiserver.Order":             {apiserver.Order, false},
 	"immutability/admission/loader.New":                  {loader.New, false},
 	"immutability/builtin.For":                           {builtin.For, false},
-	"immutability/builtin.Identity":                      {builtin.Identity, false},
 	"immutability/builtin.Minors":                        {builtin.Minors, false},
 	"immutability/celrule.Export":                        {celrule.Export, false},
 	"immutability/celrule.ExportPolicy":                  {celrule.ExportPolicy, false},
