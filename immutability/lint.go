@@ -45,22 +45,8 @@ type Finding struct {
 type Fix struct {
 	// Text is the change as YAML, to be added at SchemaPath; its first line is a comment that names the field.
 	Text string
-	// Version is the version of the CRD whose schema changes; "" means the version of the finding.
-	Version string
-	// SchemaPath is the JSON pointer of the node that changes, and AddRules what is appended to its
-	// x-kubernetes-validations. A change of locks has no AddRules.
+	// SchemaPath is the JSON pointer of the node that changes.
 	SchemaPath string
-	AddRules   []map[string]any
-	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of controller-gen,
-	// for locks those of package markers.
-	Markers []string
-	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is ""
-	// for a change of locks.
-	Refuses string
-	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
-	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change of
-	// locks.
-	Safe bool
 }
 
 // SchemaError says why a schema does not compile.

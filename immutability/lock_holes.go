@@ -29,11 +29,11 @@ func (h *holes) warn(l *schema.Location, at *schema.Path, id, format string, arg
 	h.add(at, l.Path, Finding{Severity: SeverityWarning, Rule: id, Message: fmt.Sprintf(format, args...)})
 }
 
-// hole adds a way to change fields, and the YAML and the markers that close it at l, "" if nothing is known to.
-func (h *holes) hole(l *schema.Location, at *schema.Path, id string, fields []string, fix string, markers []string, format string, args ...any) {
+// hole adds a way to change fields, and the YAML that closes it at l, "" if nothing is known to.
+func (h *holes) hole(l *schema.Location, at *schema.Path, id string, fields []string, fix, format string, args ...any) {
 	f := Finding{Severity: SeverityWarning, Rule: id, Message: fmt.Sprintf(format, args...), Fields: fields}
 	if fix != "" {
-		f.Fix = &Fix{Text: "# " + cmp.Or(at.String(), "the root") + "\n" + fix, Markers: markers, SchemaPath: l.Path.Pointer()}
+		f.Fix = &Fix{Text: "# " + cmp.Or(at.String(), "the root") + "\n" + fix, SchemaPath: l.Path.Pointer()}
 	}
 	h.add(at, l.Path, f)
 }
@@ -100,7 +100,7 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 	}
 	if fields := h.below(l, at); len(fields) > 0 {
 		// Making it required would close the hole too, and make objects invalid that users have.
-		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l), noUnsetMarker,
+		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l),
 			"an update can "+how+" and the next one can bring it back with other values of %s; add %s: [%s] to %[1]s",
 			nameOf(l), rule.Enumerate(fields), schema.KeyUpdate, schema.NoUnset)
 	}
@@ -112,7 +112,7 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 	if how == "" || !l.Marks.Has(schema.NoModify) || l.Marks.Has(schema.NoSet) || l.Marks.Has(schema.NoUnset) {
 		return
 	}
-	h.hole(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l), noUnsetMarker,
+	h.hole(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l),
 		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
 
@@ -156,7 +156,7 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 		fields = h.from(l.Items, at.Items())
 	}
 	if len(fields) > 0 {
-		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l), lockedKeysMarker(l),
+		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l),
 			"an update can remove an item and the next can add it back with other values of %s; lock the keys with %s: true",
 			rule.Enumerate(fields), schema.KeyImmutableKeys)
 	}
@@ -168,7 +168,7 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 		return
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
-		h.hole(l, at, rule.AtomicItems, fields, "", nil,
+		h.hole(l, at, rule.AtomicItems, fields, "",
 			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of "+
 				"%s; make the list a %s: map with locked keys, or lock the list",
 			rule.Enumerate(fields), schema.KeyListType)
@@ -213,19 +213,6 @@ func withNoUnset(l *schema.Location) string {
 		}
 	}
 	return fmt.Sprintf("%s: [%s]\n", schema.KeyUpdate, strings.Join(words, ", "))
-}
-
-// noUnsetMarker is the fix withNoUnset in Go.
-var noUnsetMarker = []string{"// +k8s:update=" + string(schema.NoUnset)}
-
-// lockedKeysMarker is the fix lockedKeys in Go, where no other field needs a marker too; otherwise nil.
-func lockedKeysMarker(l *schema.Location) []string {
-	for _, name := range l.Marks.ListMapKeys {
-		if field := l.KeyField(name); field != nil && !field.Marks.Has(schema.Immutable) {
-			return nil
-		}
-	}
-	return []string{"// +immutable=keys"}
 }
 
 // lockedKeys returns the lock on the keys of l as YAML, with the locks on the key properties that it asks for.

@@ -35,7 +35,7 @@ import (
 // not read, Lint says so with one error, not-looked-at; an oldCRD that was not read counts as nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	if newCRD.undefined() {
-		return []Finding{{Finding: immutability.Finding{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}}
+		return []Finding{{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}
 	}
 	if oldCRD.undefined() {
 		oldCRD = nil
@@ -43,10 +43,11 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	newCRD, oldCRD = newCRD.with(opts), oldCRD.with(opts)
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {
+		tree := schema.Read(v.Schema, nil)
 		for _, f := range immutability.Lint(v.named(), opts...) {
-			l.add(v, f)
+			l.add(v, aboutSchema(f, tree))
 		}
-		if status := schema.Read(v.Schema, nil).Root.Property("status"); v.HasStatus && status != nil {
+		if status := tree.Root.Property("status"); v.HasStatus && status != nil {
 			l.statusLocks(v, status, status.Default(), status.Default() != nil)
 		}
 		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {
@@ -124,11 +125,64 @@ func served(c *CRD) int {
 
 // Finding is one thing that lint found in a CRD, with its place in the file.
 type Finding struct {
-	immutability.Finding
-
 	CRD      string         // name of the CustomResourceDefinition
 	Version  string         // of the schema that SchemaPath leads through; "" where the CRD as a whole is meant
 	Position token.Position // in the file of the CRD; zero for a CRD that comes from no file
+
+	// These are as in immutability.Finding.
+	Path, SchemaPath string
+	Severity         immutability.Severity
+	Rule, Message    string
+	Fields           []string
+
+	// Fix is a change of the CRD that closes a hole, nil if none is known.
+	Fix *Fix
+}
+
+// Fix is a change of a CRD that makes a finding go away.
+type Fix struct {
+	// Text is the change as YAML, to be added at SchemaPath; its first line is a comment that names the field.
+	Text string
+	// Version is the version whose schema changes; "" means the version of the finding.
+	Version string
+	// SchemaPath is the JSON pointer of the node that changes, and AddRules what is appended to its
+	// x-kubernetes-validations. A change of locks has no AddRules.
+	SchemaPath string
+	AddRules   []map[string]any
+	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of controller-gen,
+	// for locks those of package markers.
+	Markers []string
+	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is ""
+	// for a change of locks.
+	Refuses string
+	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
+	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change of
+	// locks.
+	Safe bool
+}
+
+// aboutSchema returns what immutability.Lint has found in a schema, with the fix in Go.
+func aboutSchema(f immutability.Finding, tree *schema.Tree) Finding {
+	out := Finding{
+		Path: f.Path, SchemaPath: f.SchemaPath, Severity: f.Severity, Rule: f.Rule, Message: f.Message, Fields: f.Fields,
+	}
+	if f.Fix != nil {
+		out.Fix = &Fix{Text: f.Fix.Text, SchemaPath: f.Fix.SchemaPath, Markers: lockMarkers(f.Rule, tree.Find(f.Fix.SchemaPath))}
+	}
+	return out
+}
+
+// lockMarkers returns a change of the locks of l in Go, nil where another field needs a marker too.
+func lockMarkers(id string, l *schema.Location) []string {
+	if id != rule.RenamableKey {
+		return []string{"// +k8s:update=" + string(schema.NoUnset)}
+	}
+	for _, name := range l.Marks.ListMapKeys {
+		if field := l.KeyField(name); field != nil && !field.Marks.Has(schema.Immutable) {
+			return nil
+		}
+	}
+	return []string{"// +immutable=keys"}
 }
 
 // linter collects the findings of one CRD.
@@ -139,21 +193,21 @@ type linter struct {
 }
 
 // add keeps a finding of v, or with nil of the whole CRD.
-func (l *linter) add(v *Version, f immutability.Finding) {
-	finding := Finding{Finding: f, CRD: l.crd.Name}
+func (l *linter) add(v *Version, f Finding) {
+	f.CRD = l.crd.Name
 	if v == nil {
-		finding.Position = l.crd.Position()
+		f.Position = l.crd.Position()
 	} else {
-		finding.Version = v.Name
-		finding.Position = v.Position(f.SchemaPath)
+		f.Version = v.Name
+		f.Position = v.Position(f.SchemaPath)
 	}
-	l.findings = append(l.findings, finding)
+	l.findings = append(l.findings, f)
 }
 
 // report adds a finding about the nodes of v at schemaPaths, at the node that they have in common.
 func (l *linter) report(v *Version, severity immutability.Severity, rule string, schemaPaths []string, format string, args ...any) {
 	at := common(schemaPaths)
-	l.add(v, immutability.Finding{
+	l.add(v, Finding{
 		Path: schema.Readable(at), SchemaPath: at, Severity: severity, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: fieldsOf(schemaPaths),
 	})
 }
@@ -173,7 +227,7 @@ func (l *linter) update(oldCRD *CRD) {
 	var before []*index
 	if oldCRD != nil {
 		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
-			l.add(nil, immutability.Finding{Severity: immutability.SeverityError, Rule: rule.OtherCRD, Message: fmt.Sprintf(
+			l.add(nil, Finding{Severity: immutability.SeverityError, Rule: rule.OtherCRD, Message: fmt.Sprintf(
 				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its own old version",
 				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
 			return

@@ -96,3 +96,29 @@ func TestLintMessages(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestLintMarkers: the fix of a lock in Go, where one marker says all of it.
+func TestLintMarkers(t *testing.T) {
+	const list = "x: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], " +
+		"properties: {name: {type: string%s}, zone: {type: string, x-kubernetes-immutable: true}}}}"
+	for _, c := range []struct{ name, schema, rule, want string }{
+		{"a parent", "x: {type: object, properties: {size: {type: string, x-kubernetes-immutable: true}}}", "optional-parent", "// +k8s:update=NoUnset"},
+		{"a field", "x: {type: string, x-fieldlock-update: [NoModify]}", "unset-then-set", "// +k8s:update=NoUnset"},
+		{"a map", "x: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}}", "renamable-key", "// +immutable=keys"},
+		{"a list whose key is locked", fmt.Sprintf(list, ", x-kubernetes-immutable: true"), "renamable-key", "// +immutable=keys"},
+		{"a list whose key needs a marker, too", fmt.Sprintf(list, ""), "renamable-key", ""},
+	} {
+		found := false
+		for _, f := range crd.Lint(read(t, document("  versions:\n"+version("v1", spec(c.schema)))), nil) {
+			if f.Rule == c.rule && f.Path == "spec.x" {
+				found = true
+				if f.Fix == nil || f.Fix.Text == "" || f.Fix.SchemaPath != "/properties/spec/properties/x" || f.Fix.Safe || strings.Join(f.Fix.Markers, "; ") != c.want {
+					t.Errorf("%s: the fix is %+v, want the marker %q", c.name, f.Fix, c.want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: there is no %s", c.name, c.rule)
+		}
+	}
+}

@@ -171,11 +171,11 @@ func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Find
 	if len(parts) == 0 {
 		return Finding{}, false
 	}
-	return Finding{Finding: crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
-		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
+	return Finding{Finding: crd.Finding{
+		CRD: c.Name, Position: c.Position(), Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
 		Message: "lint " + strings.Join(parts, " and ") +
 			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint tried, or not the schema",
-	}}}, true
+	}}, true
 }
 
 // count is a number of things.
@@ -275,9 +275,7 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 					old.Name, l.Of.Text, rule.Enumerate(l.Finding.Fields))
 			}
 			v := versions[l.In]
-			s := suspect{Finding: Finding{Finding: crd.Finding{
-				Finding: l.Finding, CRD: u.new.Name, Version: v.Name, Position: v.Position(l.SchemaPath),
-			}}}
+			s := suspect{Finding: placed(u.new, v, l.Finding)}
 			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Fields}
 			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
 				s.loosened = &w

@@ -52,11 +52,17 @@ type GoPlace struct {
 	Name string `json:"name"` // "DatabaseSpec.Backup"
 }
 
+// placed returns a finding about a schema with its version and its place in the CRD.
+func placed(c *crd.CRD, v *crd.Version, f crd.Finding) Finding {
+	f.CRD, f.Version, f.Position = c.Name, v.Name, v.Position(f.SchemaPath)
+	return Finding{Finding: f}
+}
+
 // MarshalJSON implements json.Marshaler.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	fix := f.Fix
 	if fix == nil {
-		fix = &immutability.Fix{}
+		fix = &crd.Fix{}
 	}
 	return jsonvalue.Encode(struct {
 		File        string                `json:"file"`
@@ -231,9 +237,7 @@ func refusedRule(c *crd.CRD, v *crd.Version, r celrule.Refusal) Finding {
 	case r.Rule != "":
 		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", r.Rule, r.Reason)
 	}
-	return Finding{Finding: crd.Finding{
-		CRD: c.Name, Version: v.Name, Position: v.Position(r.SchemaPath), Finding: immutability.Finding{
-			Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.RefusedRule, Message: message,
-		},
-	}}
+	return placed(c, v, crd.Finding{
+		Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.RefusedRule, Message: message,
+	})
 }

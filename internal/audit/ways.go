@@ -92,9 +92,7 @@ func (x *explainer) rules(c *crd.CRD, a *celrule.Audit) []suspect {
 				closed[place{w.Version, schemaPath}] = true
 			}
 		}
-		suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: Finding{Finding: crd.Finding{
-			Finding: f, CRD: c.Name, Version: w.in.Name, Position: w.in.Position(f.SchemaPath),
-		}}})
+		suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: placed(c, w.in, f)})
 	}
 	return suspects
 }
@@ -174,7 +172,7 @@ func (w *tried) ruleAt(g *celrule.Guarded) *witness.RuleAt {
 // hole is the suspicion that w gets around a rule.
 func (w *tried) hole(g *celrule.Guarded) witness.Hole {
 	h := witness.Hole{Around: w.ruleAt(g)}
-	h.Version, h.Finding.Rule, h.SchemaPath = w.in.Name, w.Rule, w.SchemaPath
+	h.Version, h.Rule, h.SchemaPath = w.in.Name, w.Rule, w.SchemaPath
 	return h
 }
 
@@ -182,9 +180,7 @@ func (w *tried) hole(g *celrule.Guarded) witness.Hole {
 func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
 	add := func(v *crd.Version, f celrule.RuleFinding, shown *witness.Shown) {
-		suspects = append(suspects, suspect{decided: true, shown: shown, Finding: Finding{Finding: crd.Finding{
-			Finding: f.Finding, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath),
-		}}})
+		suspects = append(suspects, suspect{decided: true, shown: shown, Finding: placed(c, v, f.Finding)})
 	}
 	x.allow(x.effort.decide)
 	x.kind.Allow(x.steps)
@@ -211,7 +207,7 @@ func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 				continue
 			}
 			h := witness.Hole{Around: &witness.RuleAt{Version: v.Name, SchemaPath: f.Of.SchemaPath, Index: f.Of.Index}}
-			h.Finding.Finding, h.Version = f.Finding, v.Name
+			h.Finding, h.Version = f.Finding, v.Name
 			if shown, ok := x.show(h, witness.Search); ok {
 				f.Message += ": " + shown.Change()
 				add(v, f, &shown)

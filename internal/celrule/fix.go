@@ -12,7 +12,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -30,13 +30,13 @@ type guard struct {
 // and where l's parent has it already.
 //
 // For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
-func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fix {
+func (a *auditor) companion(l *schema.Location, fields []guard) *crd.Fix {
 	k := a.keeper(l, fields, a.leavesOutZero)
 	text, ok := k.rule()
 	if !ok || a.hasRule(l.Parent(), text) {
 		return nil
 	}
-	fix, while := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: !k.imprecise}, k.while()
+	fix, while := &crd.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: !k.imprecise}, k.while()
 	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
 	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s", displayPath(l), while, k.example(), inParent(l, "{}"))
 	return fix
@@ -382,7 +382,7 @@ func inParent(l *schema.Location, text string) string {
 
 // keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:
 // only the author knows whether keys are to stay.
-func keepKeys(l *schema.Location) *immutability.Fix {
+func keepKeys(l *schema.Location) *crd.Fix {
 	text := ""
 	switch keysOf(l) {
 	case mapKeys:
@@ -392,16 +392,16 @@ func keepKeys(l *schema.Location) *immutability.Fix {
 	default:
 		return nil
 	}
-	fix := &immutability.Fix{SchemaPath: l.Path.Pointer(), Refuses: "an update that removes a key of " + displayPath(l)}
+	fix := &crd.Fix{SchemaPath: l.Path.Pointer(), Refuses: "an update that removes a key of " + displayPath(l)}
 	addRule(fix, map[string]any{"rule": text, "message": "no key may be removed"})
 	return fix
 }
 
 // alsoCopy adds r, a rule of another version, to fix, which is nil for the first rule. The fix is safe if the version has
 // every field that its rules read, and they judge updates only.
-func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
+func alsoCopy(fix *crd.Fix, version string, r *readRule, known bool) *crd.Fix {
 	if fix == nil {
-		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
+		fix = &crd.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
 	}
 	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
 	addRule(fix, maps.Clone(r.entry()))
@@ -419,7 +419,7 @@ func textsOf(rules []map[string]any) []string {
 	return texts
 }
 
-func addRule(fix *immutability.Fix, entry map[string]any) {
+func addRule(fix *crd.Fix, entry map[string]any) {
 	fix.AddRules = append(fix.AddRules, entry)
 	text, err := yaml.Marshal(map[string]any{schema.KeyValidations: fix.AddRules})
 	if err != nil {

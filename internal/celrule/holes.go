@@ -10,6 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -75,7 +76,7 @@ func (g *Guarded) Paths() []string {
 
 // RuleFinding is a finding about one transition rule.
 type RuleFinding struct {
-	immutability.Finding
+	crd.Finding
 	Of RuleRef
 }
 
@@ -92,8 +93,8 @@ type RuleRef struct {
 func (a *Audit) Ways(s *spec.Schema) []*Way { return a.auditor(s).ways() }
 
 // suspected returns the findings about s if objects get around each rule wherever they may.
-func suspected(s *spec.Schema) []immutability.Finding {
-	var findings []immutability.Finding
+func suspected(s *spec.Schema) []crd.Finding {
+	var findings []crd.Finding
 	for _, w := range new(Audit).Ways(s) {
 		for _, g := range w.Around {
 			g.Shown = true
@@ -233,7 +234,7 @@ func (a *auditor) throughUnknown(l *schema.Location) []*Way {
 
 // Finding puts into words what objects have shown of w. It returns false if they have shown nothing. A way through unknown
 // fields is a note then: the rules of CEL say that it exists.
-func (w *Way) Finding() (f immutability.Finding, ok bool) {
+func (w *Way) Finding() (f crd.Finding, ok bool) {
 	shown := w.shown()
 	switch {
 	case w.lax != nil:
@@ -260,8 +261,8 @@ func (w *Way) shown() []*Guarded {
 }
 
 // finding returns a finding at a location about the fields that some rules guard.
-func finding(id string, l *schema.Location, around []*Guarded) immutability.Finding {
-	f := immutability.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(), SchemaPath: l.Path.Pointer()}
+func finding(id string, l *schema.Location, around []*Guarded) crd.Finding {
+	f := crd.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(), SchemaPath: l.Path.Pointer()}
 	for _, g := range around {
 		for _, at := range g.at {
 			f.Fields = append(f.Fields, displayPath(at))
@@ -274,7 +275,7 @@ func finding(id string, l *schema.Location, around []*Guarded) immutability.Find
 
 // removal returns the finding about a property that an update can remove and the next one can add again with other values in it.
 // It returns false if only a zero value is left to begin with, which a rule counts as absent.
-func (w *Way) removal(shown []*Guarded) (f immutability.Finding, ok bool) {
+func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 	l := w.at
 	f = finding(rule.CELOptionalParent, l, shown)
 	how, canRequire := "leave out "+displayPath(l), displayPath(l) != "status" // an object is created without its status
@@ -323,7 +324,7 @@ func (w *Way) removal(shown []*Guarded) (f immutability.Finding, ok bool) {
 }
 
 // rename returns the finding about keys: one update removes a key, the next one adds it with other values.
-func (w *Way) rename(shown []*Guarded) immutability.Finding {
+func (w *Way) rename(shown []*Guarded) crd.Finding {
 	f := finding(rule.CELRenamableKey, w.at, shown)
 	f.Fix = keepKeys(w.at)
 	f.Message = "an update can remove a key and the next one can add it with other values of " + rule.Enumerate(f.Fields)
@@ -334,7 +335,7 @@ func (w *Way) rename(shown []*Guarded) immutability.Finding {
 }
 
 // swap returns the finding about unknown fields of objects that some rules compare as a whole.
-func (w *Way) swap(shown []*Guarded) immutability.Finding {
+func (w *Way) swap(shown []*Guarded) crd.Finding {
 	f := finding(rule.CELUnknownKeys, w.at, w.Around)
 	on := rule.Enumerate(f.Fields)
 	f.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, "+

@@ -10,6 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -37,7 +38,7 @@ func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 
 // finding returns a finding at r.
 func (r *readRule) finding(severity immutability.Severity, id string) RuleFinding {
-	return RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
+	return RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: crd.Finding{
 		Path: r.Path, SchemaPath: r.SchemaPath, Severity: severity, Rule: id,
 	}}
 }

@@ -108,7 +108,7 @@ func (a *auditor) has(r *readRule) bool {
 
 // finding puts into words what objects have shown of w. Where v has rules of its own on what the objects are without meanwhile,
 // those have their own ways around, unless the rule that v lacks is the one that closes them.
-func (v *laxVersion) finding(w *Way, shown []*Guarded) (f immutability.Finding, ok bool) {
+func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) {
 	for _, g := range shown {
 		if kept := g.keeps(); kept != nil && !w.lacked && v.missing(g.by.reads) == nil {
 			g.Removing = ""
@@ -188,7 +188,7 @@ func (g *Guarded) keeps() *schema.Location {
 
 // Loss is a transition rule that an update of a CRD may take away.
 type Loss struct {
-	immutability.Finding
+	crd.Finding
 	Of     *Rule
 	Fields []string // the schema paths of the fields that it guards
 	// In is the index of the schema that may accept what the rule refuses. Objects decide, unless Sure is set: then nothing
@@ -222,7 +222,7 @@ func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
 		if kept || loss.In < 0 {
 			continue
 		}
-		loss.Finding = immutability.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.LockDropped}
+		loss.Finding = crd.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.LockDropped}
 		for _, g := range r.guards {
 			loss.Finding.Fields = append(loss.Finding.Fields, displayPath(g))
 			loss.Fields = append(loss.Fields, g.Path.Pointer())

@@ -14,7 +14,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/celrule"
@@ -217,13 +216,13 @@ func (f *File) compile() error {
 }
 
 // Fix adds the rules of a fix for a finding in one version of a CRD. Rules that the schema already has are left out.
-func (f *File) Fix(name, version string, fix *immutability.Fix) error {
+func (f *File) Fix(name, version string, fix *crd.Fix) error {
 	version = cmp.Or(fix.Version, version)
 	return f.Change(name, version, []celrule.Change{{SchemaPath: fix.SchemaPath, AddRules: f.missing(name, version, fix)}})
 }
 
 // missing returns the rules of a fix that the node does not have.
-func (f *File) missing(name, version string, fix *immutability.Fix) []map[string]any {
+func (f *File) missing(name, version string, fix *crd.Fix) []map[string]any {
 	i := slices.IndexFunc(f.crds, func(d document) bool { return d.Name == name })
 	if i < 0 {
 		return fix.AddRules

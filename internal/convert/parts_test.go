@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/convert"
 )
@@ -414,15 +414,15 @@ func TestWrite(t *testing.T) {
 func TestFix(t *testing.T) {
 	for _, c := range []struct {
 		name, crd, version string
-		fix                immutability.Fix
+		fix                crd.Fix
 		want               []any // the rules then
 		err                string
 	}{
-		{"a new rule", "gadgets.example.com", "v1", immutability.Fix{AddRules: []map[string]any{{"rule": "self != oldSelf"}}}, []any{"self >= oldSelf", "self == oldSelf", "self != oldSelf"}, ""},
-		{"one of two is there", "gadgets.example.com", "v1", immutability.Fix{AddRules: []map[string]any{{"rule": "self == oldSelf", "message": "m"}, {"rule": "self > 0"}}}, []any{"self >= oldSelf", "self == oldSelf", "self > 0"}, ""},
-		{"in the version of the fix", "gadgets.example.com", "v7", immutability.Fix{Version: "v1", AddRules: []map[string]any{{"rule": "self > 0"}}}, []any{"self >= oldSelf", "self == oldSelf", "self > 0"}, ""},
-		{"another CRD", "boxes.example.com", "v1", immutability.Fix{AddRules: []map[string]any{{"rule": "self > 0"}}}, nil, "there is no CRD boxes.example.com in the file"},
-		{"another field", "gadgets.example.com", "v1", immutability.Fix{SchemaPath: "/properties/none", AddRules: []map[string]any{{"rule": "self > 0"}}}, nil, "f: the CRD gadgets.example.com has no /properties/none in its version v1"},
+		{"a new rule", "gadgets.example.com", "v1", crd.Fix{AddRules: []map[string]any{{"rule": "self != oldSelf"}}}, []any{"self >= oldSelf", "self == oldSelf", "self != oldSelf"}, ""},
+		{"one of two is there", "gadgets.example.com", "v1", crd.Fix{AddRules: []map[string]any{{"rule": "self == oldSelf", "message": "m"}, {"rule": "self > 0"}}}, []any{"self >= oldSelf", "self == oldSelf", "self > 0"}, ""},
+		{"in the version of the fix", "gadgets.example.com", "v7", crd.Fix{Version: "v1", AddRules: []map[string]any{{"rule": "self > 0"}}}, []any{"self >= oldSelf", "self == oldSelf", "self > 0"}, ""},
+		{"another CRD", "boxes.example.com", "v1", crd.Fix{AddRules: []map[string]any{{"rule": "self > 0"}}}, nil, "there is no CRD boxes.example.com in the file"},
+		{"another field", "gadgets.example.com", "v1", crd.Fix{SchemaPath: "/properties/none", AddRules: []map[string]any{{"rule": "self > 0"}}}, nil, "f: the CRD gadgets.example.com has no /properties/none in its version v1"},
 	} {
 		file := read(t, "f", []byte(two))
 		if c.fix.SchemaPath == "" {

@@ -125,7 +125,7 @@ func (k *Kind) ways(h Hole, effort Effort) []*way {
 	}
 	removed := patternOf(h.SchemaPath)
 	container := removed[:max(len(removed)-1, 0)]
-	switch h.Finding.Rule {
+	switch h.Rule {
 	case rule.VersionUnlocked, rule.VersionDefault, rule.CELVersionWithoutRule:
 		return k.throughVersion(v, h, most)
 	case rule.CELTwoSteps:
@@ -141,7 +141,7 @@ func (k *Kind) ways(h Hole, effort Effort) []*way {
 		return obj
 	}
 	var w *way
-	switch h.Finding.Rule {
+	switch h.Rule {
 	case rule.RenamableKey, rule.CELRenamableKey, rule.AtomicItems:
 		w = rekey(v, k.stored(v), base, removed, targets, most)
 	case rule.CELTwoSteps:

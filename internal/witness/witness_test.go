@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -44,7 +43,7 @@ func TestFind(t *testing.T) {
 				version = "v2"
 			}
 			k, hole := witness.FromCRD(c.crd(t), nil), witness.Hole{Finding: crd.Finding{
-				Version: version, Finding: immutability.Finding{Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields},
+				Version: version, Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields,
 			}}
 			shown, ok := k.Show(hole, witness.Search)
 			if !ok {

@@ -174,11 +174,11 @@ func lintReport() *audit.Report {
 	finding := func(name, version, path string, severity immutability.Severity, rule string, line int) audit.Finding {
 		return audit.Finding{Finding: crd.Finding{
 			CRD: name, Version: version, Position: token.Position{Filename: name + ".yaml", Line: line, Column: 5},
-			Finding: immutability.Finding{Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path},
+			Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path,
 		}}
 	}
 	shown := finding("widgets", "v1", "spec.a", "warning", "unset-then-set", 9)
-	shown.Fix = &immutability.Fix{Text: "# spec\nx-kubernetes-immutable: true\n"}
+	shown.Fix = &crd.Fix{Text: "# spec\nx-kubernetes-immutable: true\n"}
 	shown.Witness = &witness.Witness{
 		Objects: []map[string]any{{"spec": map[string]any{"a": "p"}}, {"spec": map[string]any{}}, {"spec": map[string]any{"a": "q"}}},
 		Refused: []witness.Refusal{{Path: "spec.a", Message: "field is\nimmutable"}, {Message: "failed rule", Rule: "self == oldSelf"}},
@@ -207,7 +207,7 @@ func TestLintFormats(t *testing.T) {
 		}
 	}
 	finding := func(severity immutability.Severity, accepted bool) audit.Finding {
-		return audit.Finding{Finding: crd.Finding{Finding: immutability.Finding{Severity: severity}}, Accepted: accepted}
+		return audit.Finding{Finding: crd.Finding{Severity: severity}, Accepted: accepted}
 	}
 	for _, c := range []struct {
 		name string
