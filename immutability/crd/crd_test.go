@@ -306,7 +306,9 @@ func TestSource(t *testing.T) {
 		},
 	}
 	in := func(object map[string]any) documented {
-		return documented{document: yamldoc.Sourced("own.yaml", 3, object, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 2} })}
+		d := yamldoc.Derived("own.yaml", object, func(steps []any) yamldoc.Position { return yamldoc.Position{Line: 10 + len(steps), Column: 2} })
+		d.Number = 3
+		return documented{document: d}
 	}
 	c, err := crd.FromObject(in(object))
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -17,7 +17,7 @@ import (
 func (in *Input) isPlain(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents),
-		func(d *openapi.Document) bool {
+		func(d *schemadoc.Document) bool {
 			_, named := d.Find("", kind)
 			return d.Root != "" || kind != "" && object["apiVersion"] == nil && named
 		})

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -252,7 +252,7 @@ func (k *kinds) unservedVersion(o *manifest.Object) error {
 }
 
 // addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
-func (k *kinds) addDocuments(news, olds []*openapi.Document) {
+func (k *kinds) addDocuments(news, olds []*schemadoc.Document) {
 	for _, d := range news {
 		k.addDocument(d, false)
 	}
@@ -263,7 +263,7 @@ func (k *kinds) addDocuments(news, olds []*openapi.Document) {
 	}
 }
 
-func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
+func (k *kinds) addDocument(d *schemadoc.Document, onlyOld bool) {
 	if d.Root != "" {
 		k.open = append(k.open, &openKind{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld,
 			defaults: &k.defaults})
@@ -299,7 +299,7 @@ func (k *kinds) notRun() []string {
 
 // unpicked returns a warning for each document whose schemas name no kind and were not used.
 func (k *kinds) unpicked() []string {
-	used, names := map[*openapi.Document]bool{}, map[*openapi.Document]string{}
+	used, names := map[*schemadoc.Document]bool{}, map[*schemadoc.Document]string{}
 	var list []string
 	for _, d := range k.open {
 		used[d.Document] = used[d.Document] || d.apiVersion != "" || d.kind == "" || d.compiled != nil

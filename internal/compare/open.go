@@ -9,12 +9,12 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
 // writeOut returns a schema with every reference replaced by what it leads to, which CEL rules need. A schema that
@@ -81,7 +81,7 @@ func recurring(t *schema.Tree, ruled map[*schema.Location]bool) *schema.Location
 
 // openKind is a schema of an OpenAPI document, or a JSON Schema for documents without a kind.
 type openKind struct {
-	*openapi.Document
+	*schemadoc.Document
 	amender          *manifest.Amender
 	apiVersion, kind string // both are "" for a JSON Schema, apiVersion for a schema that has a name only
 	ref              string
@@ -111,7 +111,7 @@ func (d *openKind) isOf(o *manifest.Object) bool {
 // load compiles the schema. The rules in it read the whole schema, so it is written out for them.
 func (d *openKind) load() error {
 	d.once.Do(func() {
-		of := openapi.Kind{APIVersion: d.apiVersion, Kind: d.kind, Ref: d.ref}
+		of := schemadoc.Kind{APIVersion: d.apiVersion, Kind: d.kind, Ref: d.ref}
 		if of.Kind == "" {
 			of = manifest.RootOf(d.Document)
 		}

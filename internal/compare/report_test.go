@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -121,7 +121,7 @@ func TestReplacementRequested(t *testing.T) {
 
 // TestOpenAPIReplacement: what to do about a violation of a lock in an OpenAPI document; nothing where none is broken.
 func TestOpenAPIReplacement(t *testing.T) {
-	document, err := openapi.Read("api.json", []byte(`{"openapi": "3.0.0", "components": {"schemas": {"Widget": {"type": "object",
+	document, err := schemadoc.Read("api.json", []byte(`{"openapi": "3.0.0", "components": {"schemas": {"Widget": {"type": "object",
 		"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}],
 		"properties": {"spec": {"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}}}}}}`))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestOpenAPIReplacement(t *testing.T) {
 		r, err := Check(Input{
 			New:        files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: "+class+", free: x}")}),
 			Old:        files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}),
-			NewSchemas: manifest.Schemas{Documents: []*openapi.Document{document}},
+			NewSchemas: manifest.Schemas{Documents: []*schemadoc.Document{document}},
 		}, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -61,10 +61,10 @@ func Read(name string, data []byte) (*File, error) {
 
 // noCRD returns the error for a file without a CRD, which tells what helps if it is another kind of schema.
 func noCRD(name string, data []byte) error {
-	document, err := openapi.Read(name, data)
-	var kinds []openapi.Kind
+	document, err := schemadoc.Read(name, data)
+	var kinds []schemadoc.Kind
 	if err == nil {
-		kinds = slices.DeleteFunc(slices.Clone(document.Kinds), func(k openapi.Kind) bool { return k.APIVersion == "" })
+		kinds = slices.DeleteFunc(slices.Clone(document.Kinds), func(k schemadoc.Kind) bool { return k.APIVersion == "" })
 	}
 	switch {
 	case err != nil:

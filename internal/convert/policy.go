@@ -14,10 +14,10 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
 // ToPolicies exports the locks of each version of each CRD in a file, with those of an Amender (nil for none), as a
@@ -51,7 +51,7 @@ func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource 
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
 		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND", kind)
 	}
-	document, err := openapi.Read(name, data)
+	document, err := schemadoc.Read(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource 
 	if !ok {
 		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
 	}
-	a.Documents([]*openapi.Document{document})
+	a.Documents([]*schemadoc.Document{document})
 	if err := errors.Join(a.Errs()...); err != nil {
 		return nil, err
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
 // Amender adds external locks to schemas, and translates the keys of other dialects. It remembers which entries found their
@@ -96,7 +96,7 @@ func (a *Amender) CRD(c *crd.CRD) *crd.CRD {
 
 // Documents looks for the kinds and paths of the entries in documents, which stay as they are: Of amends their schemas one
 // by one.
-func (a *Amender) Documents(documents []*openapi.Document) {
+func (a *Amender) Documents(documents []*schemadoc.Document) {
 	if a == nil {
 		return
 	}
@@ -112,7 +112,7 @@ func (a *Amender) Documents(documents []*openapi.Document) {
 
 // Of returns the schema of a kind in a document with the locks, and what resolves its references. It records nothing, and is
 // safe for concurrent use. The error is about the document.
-func (a *Amender) Of(d *openapi.Document, kind openapi.Kind) (*spec.Schema, schema.Resolver, error) {
+func (a *Amender) Of(d *schemadoc.Document, kind schemadoc.Kind) (*spec.Schema, schema.Resolver, error) {
 	s, err := d.Resolve(kind.Ref)
 	if err != nil || a == nil {
 		return s, d.Resolve, err
@@ -126,7 +126,7 @@ func (a *Amender) Of(d *openapi.Document, kind openapi.Kind) (*spec.Schema, sche
 }
 
 // Compile compiles the schema of a kind in a document, with the locks.
-func (a *Amender) Compile(d *openapi.Document, kind openapi.Kind) (*spec.Schema, schema.Resolver, *immutability.Validator, error) {
+func (a *Amender) Compile(d *schemadoc.Document, kind schemadoc.Kind) (*spec.Schema, schema.Resolver, *immutability.Validator, error) {
 	s, resolve, err := a.Of(d, kind)
 	if err != nil {
 		return nil, nil, nil, err
@@ -170,7 +170,7 @@ func names(locks []schema.Lock) []immutability.Lock {
 }
 
 // hasEntries reports whether an entry is for a kind.
-func (a *Amender) hasEntries(kind openapi.Kind) bool {
+func (a *Amender) hasEntries(kind schemadoc.Kind) bool {
 	group, version := kindindex.GroupVersion(kind.APIVersion)
 	return slices.ContainsFunc(a.locks.Entries, func(e foreign.Entry) bool { return e.IsFor(group, version, kind.Kind) })
 }
@@ -254,7 +254,7 @@ func (a *Amender) cause(path string, added []int) int {
 }
 
 // kindsOf returns the kinds of a document, and the root of a JSON Schema.
-func kindsOf(d *openapi.Document) []openapi.Kind {
+func kindsOf(d *schemadoc.Document) []schemadoc.Kind {
 	if d.Root == "" {
 		return d.Kinds
 	}
@@ -262,4 +262,6 @@ func kindsOf(d *openapi.Document) []openapi.Kind {
 }
 
 // RootOf returns the kind of a JSON Schema for documents that are not Kubernetes objects: it is named after its file.
-func RootOf(d *openapi.Document) openapi.Kind { return openapi.Kind{Kind: rootName(d), Ref: d.Root} }
+func RootOf(d *schemadoc.Document) schemadoc.Kind {
+	return schemadoc.Kind{Kind: rootName(d), Ref: d.Root}
+}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
 // TestAmender: entries and aliases reach CRDs, the kinds of documents and the built-in kinds, each entry its own kind and
@@ -96,7 +96,7 @@ func TestAmender(t *testing.T) {
 			for _, d := range schemas.Documents {
 				kinds := d.Kinds
 				if d.Root != "" {
-					kinds = []openapi.Kind{manifest.RootOf(d)}
+					kinds = []schemadoc.Kind{manifest.RootOf(d)}
 				}
 				for _, kind := range kinds {
 					_, _, v, err := a.Compile(d, kind)
@@ -143,7 +143,7 @@ func TestAmender(t *testing.T) {
 	if a.Builtin(nil) != nil {
 		t.Error("no kinds become some")
 	}
-	if _, _, v, err := a.Compile(schemas.Documents[0], openapi.Kind{Ref: "#/components/schemas/None"}); err == nil || v != nil {
+	if _, _, v, err := a.Compile(schemas.Documents[0], schemadoc.Kind{Ref: "#/components/schemas/None"}); err == nil || v != nil {
 		t.Errorf("a schema that is not there: %v, %v", v, err)
 	}
 }

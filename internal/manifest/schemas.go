@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -14,10 +13,10 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -25,7 +24,7 @@ import (
 type Schemas struct {
 	CRDs []CRD
 	// Documents are OpenAPI documents and JSON Schemas.
-	Documents []*openapi.Document
+	Documents []*schemadoc.Document
 	// Objects are the other objects in the files, of which admission policies, and what these need, count.
 	Objects []*Object
 	// Repeated are the keys with two values in the files of the schemas, of which the last one counts.
@@ -113,7 +112,7 @@ func (s *Schemas) pick(file, name string) (Schemas, error) {
 			ref := "#/" + at + "/" + pointer.Escape(name)
 			if _, err := d.Resolve(ref); err == nil {
 				d.Kinds, d.Root = nil, ref
-				return Schemas{Documents: []*openapi.Document{d}, Repeated: s.Repeated}, nil
+				return Schemas{Documents: []*schemadoc.Document{d}, Repeated: s.Repeated}, nil
 			}
 		}
 	}
@@ -132,12 +131,12 @@ func isPolicy(o *Object) bool {
 }
 
 // openAPIOf returns the OpenAPI document or JSON Schema that a file holds, or nil.
-func openAPIOf(f *File) *openapi.Document {
+func openAPIOf(f *File) *schemadoc.Document {
 	if f.Err != nil || len(f.Documents) != 1 {
 		return nil
 	}
 	d := f.Documents[0]
-	document, err := openapi.FromUnstructured(d.Object, openapi.WithSource(d.File, d.Number, positions(d)))
+	document, err := schemadoc.FromDocument(d)
 	if err != nil {
 		return nil // something else
 	}
@@ -199,14 +198,6 @@ func (d documented) GetObjectKind() apischema.ObjectKind { return apischema.Empt
 
 func (d documented) DeepCopyObject() runtime.Object { return d } // nobody changes a document
 
-// positions returns the places of the values in a document.
-func positions(d *yamldoc.Document) func(steps []any) token.Position {
-	return func(steps []any) token.Position {
-		at := d.Position(steps...)
-		return token.Position{Filename: d.File, Line: at.Line, Column: at.Column}
-	}
-}
-
 // Compile compiles every version of the CRD. Each error names file and line.
 func (c CRD) Compile() (map[*crd.Version]*immutability.Validator, []error) {
 	validators := map[*crd.Version]*immutability.Validator{}
@@ -252,7 +243,7 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	if i := slices.IndexFunc(s.Objects, isPolicy); i >= 0 && len(s.CRDs)+len(s.Documents) == 0 {
 		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[i].Document.File))
 	}
-	add := func(d *openapi.Document, kind openapi.Kind) {
+	add := func(d *schemadoc.Document, kind schemadoc.Kind) {
 		c, err := asCRD(a, d, kind)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", d.File, strings.TrimSpace(kind.APIVersion+" "+kind.Kind), err))
@@ -286,7 +277,7 @@ func apart(crds []CRD) []CRD {
 
 // rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json. A schema that was
 // picked out of a document has its own name.
-func rootName(d *openapi.Document) string {
+func rootName(d *schemadoc.Document) string {
 	if names := pointer.Names(strings.TrimPrefix(d.Root, "#")); len(names) > 0 {
 		return names[len(names)-1]
 	}
@@ -302,7 +293,7 @@ const stepsToSchema = 5
 
 // asCRD returns a CRD with the schema of a kind, nil if the schema has neither locks nor rules. The CRD of a kind in the
 // core group has no group, and its name is the plural alone; so it is for a JSON Schema, whose version is "schema".
-func asCRD(a *Amender, d *openapi.Document, kind openapi.Kind) (*CRD, error) {
+func asCRD(a *Amender, d *schemadoc.Document, kind schemadoc.Kind) (*CRD, error) {
 	group, version, grouped := strings.Cut(kind.APIVersion, "/")
 	plural := strings.ToLower(kind.Kind) + "s"
 	switch {

@@ -24,7 +24,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"go/token"
 	"runtime"
 	"slices"
 	"strings"
@@ -188,16 +187,6 @@ func (d *Document) Position(steps ...any) Position {
 // the value at the end of steps was made of.
 func Derived(file string, object map[string]any, locate func(steps []any) Position) *Document {
 	return &Document{File: file, Object: object, source: derived(locate)}
-}
-
-// Sourced returns object as the document of that number in a file, whose values are at the positions that a caller knows.
-func Sourced(file string, number int, object map[string]any, position func(steps []any) token.Position) *Document {
-	d := Derived(file, object, func(steps []any) Position {
-		at := position(steps)
-		return Position{Line: at.Line, Column: at.Column}
-	})
-	d.Number = number
-	return d
 }
 
 var _ source = derived(nil)

@@ -1,21 +1,6 @@
-// Package openapi reads schemas with locks from OpenAPI documents, v2 and v3, and from JSON Schemas (drafts 4 to 2020-12).
-//
-//	document, err := openapi.Read("openapi.json", data)
-//	kind, ok := document.Find("apps/v1", "Deployment")
-//	schema, err := document.Resolve(kind.Ref)
-//	validator, err := immutability.Compile(schema, immutability.WithResolver(document.Resolve))
-//
-// An OpenAPI document of an API server says in x-kubernetes-group-version-kind which kind a schema describes; the schemas of
-// other documents have a name only. A JSON Schema describes one document, such as the values of a Helm chart: it is
-// Document.Root. One that a catalogue keeps as GROUP/KIND_VERSION.json describes the objects of that kind.
-//
-// References lead within the document: "#/components/schemas/NAME", "#/definitions/NAME", "#/$defs/NAME", any other JSON
-// pointer, "#NAME" for an anchor, and the document's own $id. Schemas are read when they are asked for, so that a few
-// kinds of a large document cost little.
-//
-// It is not a validator of JSON Schema: keywords that only validate are passed on or dropped. A lock below one of them,
-// where it would lock nothing, is an error.
-package openapi
+// Package schemadoc reads schemas with locks from OpenAPI documents and JSON Schemas. Users see it as package openapi,
+// which says what is read. Here a document can also be one of a file that was read already, with its places.
+package schemadoc
 
 import (
 	"errors"
@@ -31,7 +16,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -74,42 +58,13 @@ func Read(name string, data []byte) (*Document, error) {
 	if len(documents) != 1 {
 		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one", name, len(documents))
 	}
-	return read(documents[0])
+	return FromDocument(documents[0])
 }
 
-// FromUnstructured makes a Document of a decoded object, which it keeps and does not change. It returns an error if the
-// object is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is neither.
-func FromUnstructured(object map[string]any, opts ...Option) (*Document, error) {
-	document := &yamldoc.Document{Object: object}
-	for _, o := range opts {
-		if o != nil {
-			document = o.apply(document)
-		}
-	}
-	return read(document)
-}
-
-// Option says more about a decoded object. A nil Option changes nothing.
-type Option interface {
-	apply(*yamldoc.Document) *yamldoc.Document
-}
-
-type option func(*yamldoc.Document) *yamldoc.Document
-
-func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
-
-// WithSource says where the object was read from: the file, the number of the document in it (from 1; 0 is left out of
-// messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
-// or an index (int), and returns the zero Position where it knows none; a nil function knows none.
-func WithSource(file string, number int, position func(steps []any) token.Position) Option {
-	if position == nil {
-		position = func([]any) token.Position { return token.Position{} }
-	}
-	return option(func(d *yamldoc.Document) *yamldoc.Document { return yamldoc.Sourced(file, number, d.Object, position) })
-}
-
-// read makes a Document of one that was read from a file.
-func read(document *yamldoc.Document) (*Document, error) {
+// FromDocument makes a Document of one that was read from a file. It keeps the object and does not change it. It returns an
+// error if the object is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is
+// neither.
+func FromDocument(document *yamldoc.Document) (*Document, error) {
 	object := document.Object
 	_, hasKind := object["kind"].(string)
 	d := &Document{File: document.File, document: document, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
@@ -281,9 +236,6 @@ func (d *Document) addFromFile() {
 // Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe it, the
 // first by reference counts.
 func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
-	if d == nil {
-		return Kind{}, false
-	}
 	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind) })
 	if i < 0 {
 		return Kind{}, false
@@ -344,16 +296,10 @@ func (d *Document) at(path string) (value any, steps []any, err error) {
 
 var errOtherDocument = errors.New("it leads to another document; references within the document are followed")
 
-// undefined reports whether d is nil or was not read.
-func (d *Document) undefined() bool { return d == nil || d.document == nil }
-
 // Resolve returns the schema that a reference names: the Ref of a Kind, Root, or a $ref in the document. It is what
 // immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
 // keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
 func (d *Document) Resolve(ref string) (*spec.Schema, error) {
-	if d.undefined() {
-		return nil, errors.New("there is no document: get one from Read or FromUnstructured")
-	}
 	path, err := d.path(ref)
 	if err != nil {
 		return nil, err
@@ -381,25 +327,9 @@ func (d *Document) Resolve(ref string) (*spec.Schema, error) {
 	return s, nil
 }
 
-// Compile compiles the schema that a reference leads to, with the references of the document.
-func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutability.Validator, error) {
-	s, err := d.Resolve(ref)
-	if err != nil {
-		return nil, err
-	}
-	validator, err := immutability.Compile(s, append([]immutability.Option{immutability.WithResolver(d.Resolve)}, opts...)...)
-	if err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", d.File, ref, err)
-	}
-	return validator, nil
-}
-
 // Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
 // last node on the way that exists. A schema path that begins with a reference starts there. Columns count characters.
 func (d *Document) Position(ref, schemaPath string) token.Position {
-	if d.undefined() {
-		return token.Position{}
-	}
 	if strings.HasPrefix(schemaPath, "#") {
 		ref, schemaPath = schemaPath, ""
 	}
