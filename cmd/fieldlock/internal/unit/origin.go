@@ -3,7 +3,9 @@ package unit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -172,16 +174,19 @@ func fits(d *yamldoc.Document, o Object) int {
 }
 
 // cause finds the line of another file of the unit that gives a member the value that the object has: only a line that is alone with
-// it counts.
+// it counts. Of an object's members that differ, that is the first one by name whose line is found.
 func (o *origin) cause(steps []any, value any) (file string, line int) {
 	name, isName := steps[len(steps)-1].(string)
-	if changed, ok := value.(map[string]any); ok { // such as matchLabels: the member that differs
+	if changed, ok := value.(map[string]any); ok { // such as matchLabels
 		written, _ := yamldoc.At(o.source.Object, steps...).(map[string]any)
-		for key, v := range changed {
-			if !jsonvalue.Equal(written[key], v) {
-				return o.cause(append(steps[:len(steps):len(steps)], key), v)
+		for _, key := range slices.Sorted(maps.Keys(changed)) {
+			if v := changed[key]; !jsonvalue.Equal(written[key], v) {
+				if file, line = o.cause(append(steps[:len(steps):len(steps)], key), v); line > 0 {
+					return file, line
+				}
 			}
 		}
+		return "", 0
 	}
 	text := fmt.Sprint(value)
 	if !isName || text == "" {
