@@ -25,7 +25,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if err := c.kinds.unknownVersion(p.new); err != nil {
 		return verdict{}, err
 	}
-	if p.old == nil || p.old.APIVersion != p.new.APIVersion {
+	if p.old == nil || p.old.APIVersion != p.new.APIVersion || c.kinds.wasServed(p.new) {
 		if err := c.kinds.unservedVersion(p.new); err != nil {
 			return verdict{}, err
 		}

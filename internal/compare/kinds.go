@@ -251,6 +251,15 @@ func (k *kinds) unservedVersion(o *manifest.Object) error {
 		strings.TrimPrefix(o.APIVersion, o.Group+"/"))
 }
 
+// wasServed reports whether a CRD that only OLD has serves the version of an object: if NEW does not serve it, the
+// change brings that, also for an object that does not change.
+func (k *kinds) wasServed(o *manifest.Object) bool {
+	return slices.ContainsFunc(k.byKind[groupKind{o.Group, o.Kind}], func(d *customKind) bool {
+		v := d.version(o.APIVersion)
+		return d.onlyOld && v != nil && v.Served
+	})
+}
+
 // addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
 func (k *kinds) addDocuments(news, olds []*schemadoc.Document) {
 	for _, d := range news {

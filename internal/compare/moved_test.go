@@ -66,6 +66,8 @@ func TestMoved(t *testing.T) {
 			[]string{"error x.yaml:2: document 1, Widget a/x: the CEL rules of its CRD cannot be run: a rule at \"/properties/spec/properties/class\" does not compile"}},
 		{"to a version that is not served", "no tool can apply it", only("None", "v1", free, "v2", free), strings.Replace(only("None", "v1", free, "v2", free), "name: v2\n      served: true", "name: v2\n      served: false", 1), object("v1", "{class: p}"), object("v2", "{class: p}"),
 			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget does not serve the version \"v2\""}},
+		{"in a version that is no longer served", "no tool can apply it any more, though it does not change", only("None", "v1", free, "v2", free), strings.Replace(only("None", "v1", free, "v2", free), "name: v1\n      served: true", "name: v1\n      served: false", 1), object("v1", "{class: p}"), object("v1", "{class: p}"),
+			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget does not serve the version \"v1\""}},
 		{"to a version of no CRD", "the object is mistaken", only("None", "v1", locked), only("None", "v1", locked), object("v1", "{class: p}"), object("v2", "{class: q}"),
 			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget has no version \"v2\"; its versions are v1"}},
 	} {

@@ -309,6 +309,9 @@ func TestNeeded(t *testing.T) {
 	widget := func(value string) string {
 		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team}\nspec: {a: " + value + "}\n"
 	}
+	serving := func(served string) string {
+		return strings.Replace(crd, "plural: widgets}", "plural: widgets}, versions: [{name: v1, served: "+served+"}]", 1)
+	}
 	const policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n" +
 		"  matchConstraints: {namespaceSelector: {}, resourceRules: [{apiGroups: [example.com], apiVersions: [v1], operations: [UPDATE], resources: [widgets]}]}\n" +
 		"  validations: [{expression: object.spec == oldObject.spec}]\n"
@@ -330,6 +333,12 @@ func TestNeeded(t *testing.T) {
 			= Namespace team of n.yaml
 			= ValidatingAdmissionPolicy p of p.yaml
 			~ Widget team/w of w.yaml`},
+		{name: "objects of a version that is no longer served", reason: "no tool can apply them; another CRD of the kind may serve it",
+			old: files{"a/crd.yaml": serving("true"), "b/crd.yaml": serving("true"), "w.yaml": widget("one")},
+			new: files{"a/crd.yaml": serving("false"), "b/crd.yaml": serving("true"), "w.yaml": widget("one")}, want: `
+			= CustomResourceDefinition widgets.example.com of b/crd.yaml
+			= Widget team/w of w.yaml
+			~ CustomResourceDefinition widgets.example.com of a/crd.yaml`},
 		{name: "a policy for others", reason: "its parameters are not needed", old: all, new: all.with("c.yaml", object("c", "two")), want: `
 			= ValidatingAdmissionPolicy p of p.yaml
 			~ ConfigMap c of c.yaml`},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -14,6 +15,7 @@ import (
 //
 //   - the CRDs of their kinds;
 //   - objects of the same kinds and names as those that NEW adds: an object that NEW adds may be a copy;
+//   - the objects of a version that a changed CRD no longer serves: no tool can apply them any more;
 //   - the admission policies that judge them, and what these read (see policies.go).
 //
 // A file is parsed, and a unit rendered, only if its texts mention something of that. For names, only units of one cluster are rendered: those that
@@ -27,7 +29,8 @@ type needed struct {
 	names [][2]string
 	// policies is set if any object changed.
 	policies bool
-	// read are kinds of which policies may read any object, by apiVersion and kind: those of their parameters.
+	// read are kinds of which any object is needed, by apiVersion and kind: those of the parameters of policies, and those that are no
+	// longer served.
 	read map[[2]string]bool
 	// changed are the namespaces of the changed objects that OLD has too, by group and kind.
 	changed map[[2]string]map[string]bool
@@ -40,6 +43,7 @@ func (c *comparison) addNeeded() {
 		return
 	}
 	c.needRead(n, c.search(&needed{names: n.names, policies: n.policies}))
+	c.needUnserved(n)
 	for _, p := range c.search(n) {
 		c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
 	}
@@ -59,7 +63,7 @@ func (c *comparison) addNeeded() {
 
 // needs finds what changed objects need, as far as they tell.
 func (c *comparison) needs() *needed {
-	n := &needed{judged: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
+	n := &needed{judged: map[[2]string]bool{}, read: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
 	alike := manifest.Alike(c.out.New, c.out.Old)
 	old := map[named]bool{}
 	for d, as := range objectsOf(c.out.Old) {
@@ -97,6 +101,37 @@ func (c *comparison) needCRD(n *needed, of [2]string) {
 	if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
 		n.judged[of] = true
 	}
+}
+
+// needUnserved makes n need the objects of the versions that changed CRDs no longer serve, and the other CRDs of their kinds, which may.
+func (c *comparison) needUnserved(n *needed) {
+	now := servedIn(c.out.New)
+	for of, was := range servedIn(c.out.Old) {
+		if served, listed := now[of]; was && listed && !served {
+			n.read[of] = true
+			group, _ := kindindex.GroupVersion(of[0])
+			c.needCRD(n, [2]string{group, of[1]})
+		}
+	}
+}
+
+// servedIn tells of each version that CRDs of files list whether one of them serves it, by apiVersion and kind.
+func servedIn(files []manifest.File) map[[2]string]bool {
+	served := map[[2]string]bool{}
+	for d, as := range objectsOf(files) {
+		if as.id.kind != crdKind {
+			continue
+		}
+		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+		versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+		for _, v := range versions {
+			name, _ := yamldoc.At(v, "name").(string)
+			of := [2]string{group + "/" + name, kind}
+			served[of] = served[of] || yamldoc.At(v, "served") == true
+		}
+	}
+	return served
 }
 
 // change counts an object of a group and kind as changed.

@@ -30,7 +30,6 @@ func (c *comparison) needRead(n *needed, unchanged []filePair) {
 	if !slices.ContainsFunc(policies, readsOld) {
 		return
 	}
-	n.read = map[[2]string]bool{}
 	judged := map[any]map[string]bool{} // by policy, the namespaces of the objects that it may judge
 	for _, d := range policies {
 		in := c.judgedBy(d, n)
