@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
+	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -89,7 +90,7 @@ func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 		},
 		replace: func(r request, rows builtin.Verdict) *result.Replacement {
 			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
-			in := placed(r.new, cmp.Or(r.new.Place(), r.new.AppliedBy.Namespace))
+			in := placed(r.new, cmp.Or(r.new.Place(), shell.Resolved(r.new.AppliedBy.Namespace, "NAMESPACE")))
 			return rowsReplacement(kind.Replacement(in, rows), rows, r)
 		},
 	}

@@ -179,21 +179,25 @@ func (v *violation) hide() {
 	v.old, v.new, v.key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
 }
 
-// placed returns the manifest of an object with the namespace that it goes to.
+// placed returns the manifest of an object as commands name it: with the namespace that it goes to, and placeholders.
 func placed(o *manifest.Object, namespace string) map[string]any {
 	metadata, ok := o.Document.Object["metadata"].(map[string]any)
-	if !ok || namespace == "" || metadata["namespace"] == namespace {
+	isPlaced := namespace == "" || metadata["namespace"] == namespace
+	if !ok || isPlaced && o.Called() == o.Name {
 		return o.Document.Object
 	}
 	object, metadata := maps.Clone(o.Document.Object), maps.Clone(metadata)
-	metadata["namespace"], object["metadata"] = namespace, metadata
+	object["metadata"] = metadata
+	if metadata["name"] = o.Called(); !isPlaced {
+		metadata["namespace"] = namespace
+	}
 	return object
 }
 
 // kubectlName returns the arguments that name an object for kubectl.
 func kubectlName(o *manifest.Object) string {
 	if o.Place() == "" {
-		return shell.Quote(o.Name)
+		return shell.Quote(o.Called())
 	}
-	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Place())
+	return shell.Quote(o.Called()) + " --namespace " + shell.Quote(o.Place())
 }

@@ -116,7 +116,8 @@ func waysToKeepData(o *manifest.Object) []string {
 			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
 			"to keep only the volume with its data, before the claim is deleted"}
 	case groupKind{"", "Namespace"}:
-		return []string{`kubectl get pv -o jsonpath='{range .items[?(@.spec.claimRef.namespace=="'` + shell.Quote(o.Name) +
+		name := shell.Quote(shell.Resolved(o.Name, "NAMESPACE"))
+		return []string{`kubectl get pv -o jsonpath='{range .items[?(@.spec.claimRef.namespace=="'` + name +
 			`'")]}{.metadata.name}{"\n"}{end}' | ` +
 			`xargs -I{} kubectl patch pv {} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
 			"to keep only the volumes of its claims with their data, before the namespace is deleted"}

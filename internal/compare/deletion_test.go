@@ -159,6 +159,46 @@ func TestPreciousWaysOut(t *testing.T) {
 	}
 }
 
+// TestVariablesInNames: a command does not name an object by a variable that nothing has replaced.
+func TestVariablesInNames(t *testing.T) {
+	named := func(text string) string {
+		return strings.Replace(text, "name: x, ", "name: 'a-${APP}', namespace: '${NS}'", 1)
+	}
+	claim := func(class string) string {
+		return named(plain("v1", "PersistentVolumeClaim", "", "spec: {storageClassName: "+class+", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"))
+	}
+	set := func(size string) string {
+		return named(plain("apps/v1", "StatefulSet", "", "spec: {serviceName: a, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}, "+
+			"volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: "+size+"}}}}]}"))
+	}
+	widgets := func(class string) string {
+		return named(plain("example.com/v1", "Widget", "", "spec: {class: "+class+"}"))
+	}
+	namespace := strings.Replace(plain("v1", "Namespace", "", "spec: {}"), "name: x, ", "name: '${NS}'", 1)
+	for _, row := range []struct{ name, news, olds, want string }{
+		{"a claim", claim("b"), claim("a"), "kubectl delete persistentvolumeclaim/NAME -n NAMESPACE"},
+		{"a StatefulSet", set("2Gi"), set("1Gi"), "kubectl patch pvc/data-NAME-0 -n NAMESPACE"},
+		{"a custom resource", classLocked + widgets("b"), classLocked + widgets("a"), "kubectl delete widgets.example.com NAME --namespace NAMESPACE"},
+		{"a deleted claim", "", claim("a"), "kubectl get pvc NAME --namespace NAMESPACE"},
+		{"a deleted namespace", "", namespace, `claimRef.namespace=="'NAMESPACE'"`},
+	} {
+		for _, by := range []tool.Applier{{}, {Tool: tool.Flux}, {Tool: tool.ArgoCD, Apply: "argocd app sync shop"}} {
+			r := checkBy(t, by, row.news, row.olds, Options{})
+			var how []string
+			for _, replacement := range r.Replacements {
+				how = append(how, replacement.How...)
+			}
+			for _, deletion := range r.Deletions {
+				how = append(how, deletion.How...)
+			}
+			all := strings.Join(how, "\n")
+			if hasCommand := by.Tool != "" || strings.Contains(all, row.want); len(how) == 0 || strings.Contains(all, "${") || !hasCommand {
+				t.Errorf("%s, %s: got\n%s\nwant %s", row.name, by.Tool, all, row.want)
+			}
+		}
+	}
+}
+
 // TestLeftAlone: an object that its tool does not update is skipped; two changes do not get around a lock by disabling updates
 // with the first and enabling them with the second.
 func TestLeftAlone(t *testing.T) {

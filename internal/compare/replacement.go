@@ -24,7 +24,7 @@ func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 	}
 	by := c.applier(p.new)
 	refused := tool.Refused{
-		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Name,
+		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Called(),
 		File:     manifest.Argument(p.new.Document.File),
 		Precious: re.Cost == result.CostData || re.Cost == result.CostCascade,
 		Asked:    re.Requested,

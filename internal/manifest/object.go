@@ -22,6 +22,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
+	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -65,13 +66,17 @@ type Object struct {
 // Generated reports whether the server generates the object's name, so that it is another object each time.
 func (o *Object) Generated() bool { return o.Name == "" }
 
-// Place is the namespace of the object in commands: a placeholder where that of the release is not known.
+// Place is the namespace of the object in commands: a placeholder where that of the release is not known, or where it has
+// a variable.
 func (o *Object) Place() string {
 	if o.Unplaced {
 		return "NAMESPACE"
 	}
-	return o.Namespace
+	return shell.Resolved(o.Namespace, "NAMESPACE")
 }
+
+// Called is the name of the object in commands: a placeholder where it has a variable.
+func (o *Object) Called() string { return shell.Resolved(o.Name, "NAME") }
 
 // Value returns the decoded object: as a cluster would store it where that is known, otherwise as it is written.
 func (o *Object) Value() map[string]any {

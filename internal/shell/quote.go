@@ -22,6 +22,15 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// Resolved returns a word, or a placeholder for one with a variable that nothing has replaced, such as ${APP}: no object
+// has such a name.
+func Resolved(word, placeholder string) string {
+	if strings.Contains(word, "${") {
+		return placeholder
+	}
+	return word
+}
+
 func escaped(word string) string {
 	var b strings.Builder
 	b.WriteString("$'")

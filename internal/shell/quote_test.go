@@ -14,3 +14,11 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+func TestResolved(t *testing.T) {
+	for word, want := range map[string]string{"web": "web", "": "", "$(x)": "$(x)", "${APP}": "NAME", "a-${APP:=web}-b": "NAME"} {
+		if got := Resolved(word, "NAME"); got != want {
+			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+}

@@ -90,8 +90,8 @@ func (u *Unit) applier(name string) tool.Applier {
 	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
 	namespace, object := path.Split(own)
 	flux := func(command string) string {
-		if command += " " + shell.Quote(object); namespace != "" {
-			command += " -n " + shell.Quote(path.Clean(namespace))
+		if command += " " + shell.Quote(shell.Resolved(object, "NAME")); namespace != "" {
+			command += " -n " + shell.Quote(shell.Resolved(path.Clean(namespace), "NAMESPACE"))
 		}
 		return command + " --with-source"
 	}
@@ -103,10 +103,10 @@ func (u *Unit) applier(name string) tool.Applier {
 	case "chart":
 		release, namespace := "RELEASE", "NAMESPACE"
 		if spec := decode[chartSpec](u.spec); spec.Name != "" {
-			release = shell.Quote(spec.Name)
+			release = shell.Quote(shell.Resolved(spec.Name, release))
 		}
 		if u.Namespace != "" {
-			namespace = shell.Quote(u.Namespace)
+			namespace = shell.Quote(shell.Resolved(u.Namespace, namespace))
 		}
 		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "",
 			Apply: "helm upgrade " + release + " " + dir + " -n " + namespace}
