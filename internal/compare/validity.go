@@ -1,11 +1,10 @@
 package compare
 
 import (
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-
 	"fmt"
 	"strings"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -47,8 +46,7 @@ func newValidity(s *spec.Schema) validity {
 		if oldObj == nil || len(listtype.ValidateListSetsAndMaps(nil, structural, oldObj)) == 0 {
 			errs = append(errs, listtype.ValidateListSetsAndMaps(nil, structural, newObj)...)
 		}
-		for _, e := range errs {
-			// without the value
+		for _, e := range errs { // without their values
 			mistakes = append(mistakes, strings.TrimSuffix(fmt.Sprintf("%s: %v: %s", e.Field, e.Type, e.Detail), ": "))
 		}
 		broken, err := rules.ValidateUpdate(newObj, oldObj)

@@ -239,7 +239,7 @@ func byLine(alerts []alert) []alert {
 	return merged
 }
 
-// join adds an alert of the same line: to the one that has its cause, or beside the others.
+// join adds another alert of the same line. One with the same cause is merged; one with another cause is kept beside it.
 func (a *alert) join(other *alert) {
 	for _, known := range append([]*alert{a}, a.beside...) {
 		if known.cause != other.cause {

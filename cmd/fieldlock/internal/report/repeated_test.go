@@ -203,13 +203,7 @@ func TestRepeatedDeletions(t *testing.T) {
 		add(unit, "ns/harmless", result.CostDowntime, true)
 	}
 	add("kustomization c", "ns/same", result.CostData, true)
-	print := func(f Format) string {
-		var b strings.Builder
-		if err := f.Check(&b, r); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
+	print := func(f Format) string { return printed(t, f, r) }
 	for _, f := range []Format{textFormat, markdownFormat} {
 		format, out := f.Name, print(f)
 		if n := strings.Count(out, "ns/same"); n != 2 {
@@ -237,13 +231,7 @@ func TestOneLine(t *testing.T) {
 		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: "data", Message: "data goes", How: []string{"keep it", "kubectl delete " + s.Object}})
 	}
 	r.Violations[3].New = []byte(`"c"`)
-	print := func(f Format) string {
-		var b strings.Builder
-		if err := f.Check(&b, r); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
+	print := func(f Format) string { return printed(t, f, r) }
 	text := print(textFormat)
 	for _, want := range []string{
 		"✗ 50 objects refused, 50 violations: ", "✗ 49 PersistentVolumeClaims (components/pvc.yaml:9)\n  media/app00, media/app01, media/app02, media/app03, media/app04 and 44 more\n",
@@ -284,13 +272,7 @@ func TestEdits(t *testing.T) {
 	add("StatefulSet", "shop/db", 5)
 	add("Deployment", "shop/api", 5)
 	add("Job", "shop/load", 5, 6)
-	print := func(f Format) string {
-		var b strings.Builder
-		if err := f.Check(&b, r); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
+	print := func(f Format) string { return printed(t, f, r) }
 	text := print(textFormat)
 	for _, want := range []string{
 		"\n✗ 2 Deployments, 1 StatefulSet (base/kustomization.yaml:5)\n\n  ✗ 2 Deployments (base/kustomization.yaml:5)\n    shop/web, shop/api\n", "\n    • keep it as a Deployment\n",
@@ -427,4 +409,14 @@ func TestShortest(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", row.units, got, row.want)
 		}
 	}
+}
+
+// printed returns a report in a format.
+func printed(t *testing.T, f Format, r *compare.Report) string {
+	t.Helper()
+	var b strings.Builder
+	if err := f.Check(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

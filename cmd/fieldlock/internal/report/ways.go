@@ -89,7 +89,8 @@ func (w *waysOut) note() string {
 	return "these ways name " + w.left + "; those of the others are alike"
 }
 
-// told is a step as people read it: what it does, and the commands for it, one for each object that has another one. Either can be missing.
+// told is a step as people read it: a text, and the commands that carry it out for the objects of the block. A step may have only one of
+// the two.
 type told struct {
 	text     string
 	commands []string

@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 )
 
-// printJSON returns an object as JSON, as kustomize does, which reads its own YAML for that.
+// printJSON returns the JSON of an object that kustomize's MarshalJSON returns. MarshalJSON prints YAML and reads it again; this
+// writes the nodes, and leaves to it only the objects whose YAML has more than JSON.
 func printJSON(r *resource.Resource) ([]byte, error) {
 	w := jsonWriter{}
 	if w.write(r.YNode()) != nil {
@@ -17,10 +18,10 @@ func printJSON(r *resource.Resource) ([]byte, error) {
 	return w.text, nil
 }
 
-// errNotPlain is the error of an object whose YAML has more than JSON: anchors, keys that are there twice.
+// errNotPlain is the error of an object whose YAML has more than JSON, such as anchors or a repeated key.
 var errNotPlain = errors.New("it is not plain")
 
-// jsonWriter writes a YAML node as JSON, as kustomize does.
+// jsonWriter writes YAML nodes as JSON.
 type jsonWriter struct {
 	text []byte
 }
