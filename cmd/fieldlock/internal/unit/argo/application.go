@@ -25,27 +25,40 @@
 //
 // Nothing but the tree is read. Templates of ApplicationSets are Go templates: they cannot be interrupted, so call [Generate]
 // on untrusted input in a process that can be killed, like [Application.Render].
+//
+// # Chapters
+//
+// The chapters, each of which uses only those below it:
+//
+//	set            the Applications of an ApplicationSet
+//	generator      the parameters of its template: lists, matrices, merges
+//	git            parameters from the directories and files of a repository
+//	template       values and templates of an ApplicationSet filled in
+//	source         what a source of an Application reads and renders
+//	chart          a source that is a chart
+//	directory      a source that is a directory of manifests
+//	kustomization  a source that is a kustomization
+//	pattern        files that a pattern matches
+//	ignored        fields that a sync leaves as they are
+//	application    an Application and its sources, as they are written
 package argo
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
+	"os"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// resourcesFinalizer begins the finalizers with which Argo CD deletes the objects of a deleted Application.
-const resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 
 // Application is what an Application says about how it is deployed.
 type Application struct {
@@ -103,6 +116,80 @@ type sourceSpec struct {
 	Kustomize      *kustomizeSpec `json:"kustomize,omitempty"`
 	Directory      *directorySpec `json:"directory,omitempty"`
 	Plugin         map[string]any `json:"plugin,omitempty"`
+}
+
+// parameter is a value that is set after all values are merged. A file parameter has a path.
+type parameter struct {
+	Name        string `json:"name,omitempty"`
+	Value       string `json:"value,omitempty"`
+	ForceString bool   `json:"forceString,omitempty"`
+	Path        string `json:"path,omitempty"`
+}
+
+// kustomizeSpec are the fields of a source that is a kustomization. Argo CD runs `kustomize edit` for most of them.
+type kustomizeSpec struct {
+	NamePrefix                string            `json:"namePrefix,omitempty"`
+	NameSuffix                string            `json:"nameSuffix,omitempty"`
+	Images                    []string          `json:"images,omitempty"`
+	CommonLabels              map[string]string `json:"commonLabels,omitempty"`
+	CommonAnnotations         map[string]string `json:"commonAnnotations,omitempty"`
+	ForceCommonLabels         bool              `json:"forceCommonLabels,omitempty"`
+	ForceCommonAnnotations    bool              `json:"forceCommonAnnotations,omitempty"`
+	CommonAnnotationsEnvsubst bool              `json:"commonAnnotationsEnvsubst,omitempty"`
+	LabelWithoutSelector      bool              `json:"labelWithoutSelector,omitempty"`
+	LabelIncludeTemplates     bool              `json:"labelIncludeTemplates,omitempty"`
+	Namespace                 string            `json:"namespace,omitempty"`
+	Replicas                  []replica         `json:"replicas,omitempty"`
+	Patches                   []any             `json:"patches,omitempty"`
+	Components                []string          `json:"components,omitempty"`
+	IgnoreMissingComponents   bool              `json:"ignoreMissingComponents,omitempty"`
+	Version                   string            `json:"version,omitempty"`
+	KubeVersion               string            `json:"kubeVersion,omitempty"`
+	APIVersions               []string          `json:"apiVersions,omitempty"`
+}
+
+type replica struct {
+	Name  string             `json:"name"`
+	Count intstr.IntOrString `json:"count"`
+}
+
+// directorySpec are the fields of a source of plain manifests.
+type directorySpec struct {
+	Recurse          bool
+	Include, Exclude string
+	Jsonnet          *struct {
+		ExtVars []any    `json:"extVars,omitempty"`
+		TLAs    []any    `json:"tlas,omitempty"`
+		Libs    []string `json:"libs,omitempty"`
+	} `json:"jsonnet,omitempty"`
+}
+
+// ignored is one entry of ignoreDifferences.
+type ignored struct {
+	Group, Kind, Name, Namespace string
+	JSONPointers                 []string `json:"jsonPointers"`
+	JQPathExpressions            []string `json:"jqPathExpressions"`
+	ManagedFieldsManagers        []string `json:"managedFieldsManagers"`
+}
+
+// helmSpec are the fields of a source that is a chart.
+type helmSpec struct {
+	ValueFiles  []string `json:"valueFiles,omitempty"`
+	ReleaseName string   `json:"releaseName,omitempty"`
+	Values      string   `json:"values,omitempty"`
+	// ValuesObject wins over Values.
+	ValuesObject            json.RawMessage `json:"valuesObject,omitempty"`
+	Namespace               string          `json:"namespace,omitempty"`
+	KubeVersion             string          `json:"kubeVersion,omitempty"`
+	APIVersions             []string        `json:"apiVersions,omitempty"`
+	Version                 string          `json:"version,omitempty"`
+	IgnoreMissingValueFiles bool            `json:"ignoreMissingValueFiles,omitempty"`
+	SkipCRDs                bool            `json:"skipCrds,omitempty"`
+	SkipTests               bool            `json:"skipTests,omitempty"`
+	SkipSchema              bool            `json:"skipSchemaValidation,omitempty"`
+	PassCredentials         bool            `json:"passCredentials,omitempty"`
+	Parameters              []parameter     `json:"parameters,omitempty"`
+	FileParameters          []parameter     `json:"fileParameters,omitempty"`
 }
 
 // ParseApplication reads an Application. It returns a *rendered.NotCovered, without a file, for one whose manifests Argo CD
@@ -168,232 +255,103 @@ func (s *Source) UseFetched(dir string) { s.Path, s.Chart, s.InTree, s.Fetched =
 // OnlyRef reports whether a source is there for others to refer to, and renders nothing.
 func (s *Source) OnlyRef() bool { return s.Ref != "" && !s.pathWritten && s.Chart == "" && !s.Fetched }
 
-// maxGenerated is how many sets of parameters an ApplicationSet may generate.
-const maxGenerated = 10_000
-
-// Trees returns the tree of a repository at a revision: what a git generator reads. The error is a *rendered.NotCovered for
-// one that is not there.
-type Trees func(repoURL, revision string) (fs.FS, error)
-
-// applicationSet are the fields of an ApplicationSet. The template stays as written.
-type applicationSet struct {
-	Metadata struct{ Name, Namespace string }
-	Spec     struct {
-		GoTemplate        bool
-		GoTemplateOptions []string
-		Generators        []map[string]any
-		Template          map[string]any
-		TemplatePatch     *string
-		SyncPolicy        struct{ PreserveResourcesOnDeletion bool }
+// insideTree cleans a path below the root of a repository.
+func insideTree(written string) (string, error) {
+	cleaned := path.Clean(strings.TrimPrefix(written, "/"))
+	if !fs.ValidPath(cleaned) {
+		return "", fmt.Errorf("the path %q leaves the repository", written)
 	}
+	return cleaned, nil
 }
 
-// Generate returns the Applications of an ApplicationSet, in the order of its generators.
-//
-// It returns a *rendered.NotCovered for a generator that asks a cluster or a service, and an error for what Argo CD refuses
-// and for more than 10,000 Applications. Its templates can run for any time.
-func Generate(object map[string]any, trees Trees) ([]map[string]any, error) {
-	var set applicationSet
-	if err := rendered.Decode(object, &set); err != nil {
-		return nil, fmt.Errorf("not an ApplicationSet of Argo CD: %w", err)
-	}
-	g := &generation{template: templating{set.Spec.GoTemplate, set.Spec.GoTemplateOptions}, trees: trees}
-	var applications []map[string]any
-	for _, written := range slices.Concat(apart(set.Spec.Generators)...) {
-		sets, template, err := g.parameters(written, nil)
-		if err != nil {
-			return nil, fmt.Errorf("the ApplicationSet %s: %w", set.Metadata.Name, err)
-		}
-		template = filled(template, set.Spec.Template)
-		for _, parameters := range sets {
-			application, err := set.application(g.template, template, parameters)
-			if err != nil {
-				return nil, fmt.Errorf("the ApplicationSet %s: %w", set.Metadata.Name, err)
-			}
-			applications = append(applications, application)
-		}
-	}
-	return applications, nil
+func notCovered(format string, args ...any) *rendered.NotCovered {
+	return &rendered.NotCovered{Reason: fmt.Sprintf(format, args...)}
 }
 
-// generatorKinds are the kinds of generators in the order in which Argo CD runs those that are written as one.
-var generatorKinds = []string{
-	"list", "clusters", "git", "scmProvider", "clusterDecisionResource", "pullRequest", "matrix", "merge", "plugin",
+// Options are what Argo CD knows besides the Application.
+type Options struct {
+	// KubeVersion and APIVersions describe the cluster for charts, as in helm.Release. A source can have its own.
+	KubeVersion string
+	APIVersions []string
+	// Anywhere lets kustomizations read files outside of their directories: Argo CD's build option
+	// "--load-restrictor LoadRestrictionsNone".
+	Anywhere bool
+	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
+	Revision string
+	// NoOrigins makes kustomizations print JSON without origins: see [kustomize.Options].
+	NoOrigins bool
+	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
+	Lacking *rendered.Lacking
 }
 
-// apart splits generators of several kinds. One without a kind generates nothing.
-func apart(generators []map[string]any) [][]map[string]any {
-	var result [][]map[string]any
-	for _, written := range generators {
-		var single []map[string]any
-		for _, kind := range generatorKinds {
-			if written[kind] != nil {
-				single = append(single, map[string]any{kind: written[kind], "selector": written["selector"]})
-			}
-		}
-		result = append(result, single)
-	}
-	return result
-}
+// kind is what a source holds.
+type kind string
 
-// application makes one Application of a template and parameters.
-func (set *applicationSet) application(t templating, template, parameters map[string]any) (map[string]any, error) {
-	application := map[string]any{}
-	if spec, ok := template["spec"]; ok {
-		application["spec"] = spec
-	}
-	metadata, _ := template["metadata"].(map[string]any)
-	kept := map[string]any{}
-	for _, field := range []string{"name", "annotations", "labels", "finalizers"} {
-		if value, ok := metadata[field]; ok {
-			kept[field] = value
-		}
-	}
-	application["metadata"] = kept
-	if len(parameters) > 0 {
-		replaced, err := t.all(application, parameters)
-		if err != nil {
-			return nil, err
-		}
-		application, _ = replaced.(map[string]any)
-		kept, _ = application["metadata"].(map[string]any)
-		if finalizers, _ := kept["finalizers"].([]any); len(finalizers) == 0 && !set.Spec.SyncPolicy.PreserveResourcesOnDeletion {
-			kept["finalizers"] = []any{resourcesFinalizer}
-		}
-	}
-	if set.Spec.TemplatePatch != nil {
-		patch, err := t.text(*set.Spec.TemplatePatch, parameters)
-		if err != nil {
-			return nil, fmt.Errorf("templatePatch: %w", err)
-		}
-		if application, err = patched(application, patch); err != nil {
-			return nil, fmt.Errorf("templatePatch: %w", err)
-		}
-	}
-	application["apiVersion"], application["kind"] = "argoproj.io/v1alpha1", "Application"
-	if metadata, ok := application["metadata"].(map[string]any); ok && set.Metadata.Namespace != "" {
-		metadata["namespace"] = set.Metadata.Namespace
-	}
-	return application, nil
-}
+const (
+	directoryKind kind = "directory"
+	helmKind      kind = "Helm"
+	kustomizeKind kind = "kustomize"
+)
 
-// patched merges a patch into an Application. It cannot change the project. Argo CD merges strategically, which differs from
-// a merge of JSON only for finalizers: those of the patch are added.
-func patched(application map[string]any, patch string) (map[string]any, error) {
-	converted, err := yaml.YAMLToJSON([]byte(patch))
+// kind tells what a source holds: what its fields say, else what is in its directory. Empty fields say nothing. Like Argo CD,
+// it takes the last of Chart.yaml and a kustomization file in the order of names.
+func (s *Source) kind(tree fs.FS) (kind, error) {
+	var kinds []kind
+	if s.spec.Kustomize != nil && !reflect.ValueOf(*s.spec.Kustomize).IsZero() {
+		kinds = append(kinds, kustomizeKind)
+	}
+	if s.spec.Helm != nil && !reflect.ValueOf(*s.spec.Helm).IsZero() {
+		kinds = append(kinds, helmKind)
+	}
+	if s.spec.Directory != nil && !reflect.ValueOf(*s.spec.Directory).IsZero() {
+		kinds = append(kinds, directoryKind)
+	}
+	switch {
+	case s.spec.Plugin != nil && len(kinds) == 0:
+		return "", notCovered("the source is rendered by a plugin")
+	case len(kinds) > 1 || s.spec.Plugin != nil:
+		return "", fmt.Errorf("%s: the source is of several kinds: %v", s.Path, kinds)
+	case len(kinds) == 1:
+		return kinds[0], nil
+	}
+	entries, err := fs.ReadDir(tree, s.Path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if bytes.Equal(bytes.TrimSpace(converted), []byte("null")) {
-		return application, nil
-	}
-	var added struct{ Metadata struct{ Finalizers []any } }
-	if err := json.Unmarshal(converted, &added); err != nil {
-		return nil, err
-	}
-	before, err := json.Marshal(application)
-	if err != nil {
-		return nil, err
-	}
-	after, err := jsonpatch.MergePatch(before, converted)
-	if err != nil {
-		return nil, err
-	}
-	var result map[string]any
-	if err := json.Unmarshal(after, &result); err != nil {
-		return nil, err
-	}
-	if finalizers := yamldoc.At(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
-		list, _ := finalizers.([]any)
-		list = slices.DeleteFunc(slices.Clone(list), func(f any) bool { return slices.Contains(added.Metadata.Finalizers, f) })
-		metadata, _ := result["metadata"].(map[string]any)
-		metadata["finalizers"] = append(added.Metadata.Finalizers, list...)
-	}
-	if spec, ok := result["spec"].(map[string]any); ok {
-		delete(spec, "project")
-		if project := yamldoc.At(application, "spec", "project"); project != nil {
-			spec["project"] = project
+	found := directoryKind
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case entry.IsDir():
+		case strings.HasSuffix(name, "Chart.yaml"):
+			found = helmKind
+		case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
+			found = kustomizeKind
 		}
 	}
-	return result, nil
+	return found, nil
 }
 
-// filled returns a template of a generator with what only the base has.
-func filled(template, base map[string]any) map[string]any {
-	result := maps.Clone(template)
-	if result == nil {
-		result = map[string]any{}
+// revision is the target revision in words.
+func (s *Source) revision() string {
+	if s.TargetRevision == "" {
+		return "HEAD"
 	}
-	for name, value := range base {
-		own, isTable := result[name].(map[string]any)
-		below, ok := value.(map[string]any)
-		switch {
-		case isTable && ok:
-			result[name] = filled(own, below)
-		case isEmpty(result[name]):
-			result[name] = value
-		}
-	}
-	return result
+	return s.TargetRevision
 }
 
-// isEmpty reports whether a value is the zero value of its type in Argo CD.
-func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case string:
-		return value == ""
-	case bool:
-		return !value
-	case float64:
-		return value == 0
-	case []any:
-		return len(value) == 0
-	case map[string]any:
-		return len(value) == 0
+// environment are the variables that the fields of a source can name.
+func (a *Application) environment(s *Source, o Options) func(string) string {
+	variables := map[string]string{
+		"ARGOCD_APP_NAME":                   a.Name,
+		"ARGOCD_APP_NAMESPACE":              a.Destination.Namespace,
+		"ARGOCD_APP_PROJECT_NAME":           a.Project,
+		"ARGOCD_APP_REVISION":               o.Revision,
+		"ARGOCD_APP_REVISION_SHORT":         o.Revision[:min(7, len(o.Revision))],
+		"ARGOCD_APP_REVISION_SHORT_8":       o.Revision[:min(8, len(o.Revision))],
+		"ARGOCD_APP_SOURCE_REPO_URL":        s.RepoURL,
+		"ARGOCD_APP_SOURCE_PATH":            s.spec.Path,
+		"ARGOCD_APP_SOURCE_TARGET_REVISION": s.TargetRevision,
+		"$":                                 "$",
 	}
-	return false
-}
-
-// overridden returns parameters with those of another set over them; tables are merged.
-func overridden(parameters, over map[string]any) map[string]any {
-	result := maps.Clone(parameters)
-	if result == nil {
-		result = map[string]any{}
-	}
-	for name, value := range over {
-		before, isTable := result[name].(map[string]any)
-		after, ok := value.(map[string]any)
-		if isTable && ok && len(before) > 0 {
-			result[name] = overridden(before, after)
-		} else {
-			result[name] = value
-		}
-	}
-	return result
-}
-
-// flattened returns parameters as labels: "a.b" for a field of a table, "a.0" for an item of a list.
-func flattened(parameters map[string]any) map[string]string {
-	flat := map[string]string{}
-	var add func(prefix string, value any)
-	add = func(prefix string, value any) {
-		switch value := value.(type) {
-		case map[string]any:
-			for name, below := range value {
-				add(prefix+"."+name, below)
-			}
-		case []any:
-			for i, below := range value {
-				add(fmt.Sprintf("%s.%d", prefix, i), below)
-			}
-		case []string:
-			flat[strings.TrimPrefix(prefix, ".")] = fmt.Sprint(value)
-		default:
-			flat[strings.TrimPrefix(prefix, ".")] = fmt.Sprint(value)
-		}
-	}
-	add("", parameters)
-	return flat
+	return func(text string) string { return os.Expand(text, func(name string) string { return variables[name] }) }
 }

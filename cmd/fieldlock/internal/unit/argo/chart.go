@@ -1,7 +1,6 @@
 package argo
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,34 +14,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
-
-// helmSpec are the fields of a source that is a chart.
-type helmSpec struct {
-	ValueFiles  []string `json:"valueFiles,omitempty"`
-	ReleaseName string   `json:"releaseName,omitempty"`
-	Values      string   `json:"values,omitempty"`
-	// ValuesObject wins over Values.
-	ValuesObject            json.RawMessage `json:"valuesObject,omitempty"`
-	Namespace               string          `json:"namespace,omitempty"`
-	KubeVersion             string          `json:"kubeVersion,omitempty"`
-	APIVersions             []string        `json:"apiVersions,omitempty"`
-	Version                 string          `json:"version,omitempty"`
-	IgnoreMissingValueFiles bool            `json:"ignoreMissingValueFiles,omitempty"`
-	SkipCRDs                bool            `json:"skipCrds,omitempty"`
-	SkipTests               bool            `json:"skipTests,omitempty"`
-	SkipSchema              bool            `json:"skipSchemaValidation,omitempty"`
-	PassCredentials         bool            `json:"passCredentials,omitempty"`
-	Parameters              []parameter     `json:"parameters,omitempty"`
-	FileParameters          []parameter     `json:"fileParameters,omitempty"`
-}
-
-// parameter is a value that is set after all values are merged. A file parameter has a path.
-type parameter struct {
-	Name        string `json:"name,omitempty"`
-	Value       string `json:"value,omitempty"`
-	ForceString bool   `json:"forceString,omitempty"`
-	Path        string `json:"path,omitempty"`
-}
 
 // helmFiles returns the files that a chart source reads.
 func (a *Application) helmFiles(tree fs.FS, s *Source, environment func(string) string) ([]string, error) {

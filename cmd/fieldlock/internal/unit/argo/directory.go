@@ -19,17 +19,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// directorySpec are the fields of a source of plain manifests.
-type directorySpec struct {
-	Recurse          bool
-	Include, Exclude string
-	Jsonnet          *struct {
-		ExtVars []any    `json:"extVars,omitempty"`
-		TLAs    []any    `json:"tlas,omitempty"`
-		Libs    []string `json:"libs,omitempty"`
-	} `json:"jsonnet,omitempty"`
-}
-
 // skipMarker in a file hides it from Argo CD.
 const skipMarker = "+argocd:skip-file-rendering"
 

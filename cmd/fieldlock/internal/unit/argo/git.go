@@ -15,6 +15,10 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
+// Trees returns the tree of a repository at a revision: what a git generator reads. The error is a *rendered.NotCovered for
+// one that is not there.
+type Trees func(repoURL, revision string) (fs.FS, error)
+
 // gitSpec are the fields of a git generator.
 type gitSpec struct {
 	RepoURL, Revision, PathParamPrefix string
@@ -26,7 +30,7 @@ type gitSpec struct {
 }
 
 // git returns parameters for directories or files of a repository.
-func (g *generation) git(written map[string]any) ([]map[string]any, error) {
+func (t templating) git(written map[string]any, trees Trees) ([]map[string]any, error) {
 	var spec gitSpec
 	if err := rendered.Decode(written, &spec); err != nil {
 		return nil, err
@@ -34,21 +38,21 @@ func (g *generation) git(written map[string]any) ([]map[string]any, error) {
 	if n := len(spec.Directories) + len(spec.Files); n > maxPatterns {
 		return nil, fmt.Errorf("%d patterns are more than %d", n, maxPatterns)
 	}
-	tree, err := g.trees(spec.RepoURL, spec.Revision)
+	tree, err := trees(spec.RepoURL, spec.Revision)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case len(spec.Directories) > 0:
-		return g.directories(tree, &spec)
+		return t.directories(tree, &spec)
 	case len(spec.Files) > 0:
-		return g.files(tree, &spec)
+		return t.files(tree, &spec)
 	}
 	return nil, errors.New("it has neither directories nor files")
 }
 
 // directories returns a set of parameters for each directory that the generator names and does not exclude.
-func (g *generation) directories(tree fs.FS, spec *gitSpec) ([]map[string]any, error) {
+func (t templating) directories(tree fs.FS, spec *gitSpec) ([]map[string]any, error) {
 	var sets []map[string]any
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -66,7 +70,7 @@ func (g *generation) directories(tree fs.FS, spec *gitSpec) ([]map[string]any, e
 			}
 		}
 		if include && !exclude {
-			parameters, err := g.withPath(map[string]any{}, name, "", spec)
+			parameters, err := t.withPath(map[string]any{}, name, "", spec)
 			if err != nil {
 				return err
 			}
@@ -78,7 +82,7 @@ func (g *generation) directories(tree fs.FS, spec *gitSpec) ([]map[string]any, e
 }
 
 // files returns the sets of parameters in the files that the generator names and does not exclude: an object, or a list.
-func (g *generation) files(tree fs.FS, spec *gitSpec) ([]map[string]any, error) {
+func (t templating) files(tree fs.FS, spec *gitSpec) ([]map[string]any, error) {
 	found := map[string]bool{}
 	for _, exclude := range []bool{false, true} {
 		for _, item := range spec.Files {
@@ -102,14 +106,14 @@ func (g *generation) files(tree fs.FS, spec *gitSpec) ([]map[string]any, error) 
 			return nil, err
 		}
 		for _, parameters := range read {
-			if !g.template.goTemplate {
+			if !t.goTemplate {
 				flat := map[string]any{}
 				for name, value := range flattened(parameters) {
 					flat[name] = value
 				}
 				parameters = flat
 			}
-			parameters, err := g.withPath(parameters, path.Dir(name), path.Base(name), spec)
+			parameters, err := t.withPath(parameters, path.Dir(name), path.Base(name), spec)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +140,7 @@ func readParameters(tree fs.FS, name string) ([]map[string]any, error) {
 }
 
 // withPath adds the parameters that describe a directory, and a file in it if there is one, and then the generator's values.
-func (g *generation) withPath(parameters map[string]any, dir, file string, spec *gitSpec) (map[string]any, error) {
+func (t templating) withPath(parameters map[string]any, dir, file string, spec *gitSpec) (map[string]any, error) {
 	parameters = maps.Clone(parameters)
 	if parameters == nil {
 		parameters = map[string]any{}
@@ -147,7 +151,7 @@ func (g *generation) withPath(parameters map[string]any, dir, file string, spec 
 	}
 	segments := strings.Split(dir, "/")
 	switch {
-	case g.template.goTemplate:
+	case t.goTemplate:
 		described["path"], described["segments"] = dir, segments
 		if spec.PathParamPrefix != "" {
 			parameters[spec.PathParamPrefix] = map[string]any{"path": described}
@@ -167,25 +171,49 @@ func (g *generation) withPath(parameters map[string]any, dir, file string, spec 
 			parameters[name+"["+strconv.Itoa(i)+"]"] = segment
 		}
 	}
-	return g.withValues(parameters, spec.Values)
+	return t.withValues(parameters, spec.Values)
 }
 
 // withValues adds values, in which the other parameters are replaced.
-func (g *generation) withValues(parameters map[string]any, values map[string]string) (map[string]any, error) {
+func (t templating) withValues(parameters map[string]any, values map[string]string) (map[string]any, error) {
 	replaced := map[string]any{}
 	for name, value := range values {
-		text, err := g.template.text(value, parameters)
+		text, err := t.text(value, parameters)
 		if err != nil {
 			return nil, fmt.Errorf("values.%s: %w", name, err)
 		}
-		if g.template.goTemplate {
+		if t.goTemplate {
 			replaced[name] = text
 		} else {
 			parameters["values."+name] = text
 		}
 	}
-	if g.template.goTemplate && len(values) > 0 {
+	if t.goTemplate && len(values) > 0 {
 		parameters["values"] = replaced
 	}
 	return parameters, nil
+}
+
+// flattened returns parameters as labels: "a.b" for a field of a table, "a.0" for an item of a list.
+func flattened(parameters map[string]any) map[string]string {
+	flat := map[string]string{}
+	var add func(prefix string, value any)
+	add = func(prefix string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, below := range value {
+				add(prefix+"."+name, below)
+			}
+		case []any:
+			for i, below := range value {
+				add(fmt.Sprintf("%s.%d", prefix, i), below)
+			}
+		case []string:
+			flat[strings.TrimPrefix(prefix, ".")] = fmt.Sprint(value)
+		default:
+			flat[strings.TrimPrefix(prefix, ".")] = fmt.Sprint(value)
+		}
+	}
+	add("", parameters)
+	return flat
 }

@@ -18,14 +18,6 @@ import (
 //
 // The rules are those of normalizeTargetResources (controller/sync.go) and of util/argo/normalizers/diff_normalizer.go.
 
-// ignored is one entry of ignoreDifferences.
-type ignored struct {
-	Group, Kind, Name, Namespace string
-	JSONPointers                 []string `json:"jsonPointers"`
-	JQPathExpressions            []string `json:"jqPathExpressions"`
-	ManagedFieldsManagers        []string `json:"managedFieldsManagers"`
-}
-
 // Ignored returns the fields of an object that a sync leaves as they are, each as the steps that lead to it, and as unknown the places, as
 // JSON pointers, below which some may be: items of lists, and what other programs have set.
 func (a *Application) Ignored(group, kind, namespace, name string) (fields [][]string, unknown []string) {

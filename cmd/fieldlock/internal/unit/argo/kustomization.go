@@ -15,33 +15,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 )
 
-// kustomizeSpec are the fields of a source that is a kustomization. Argo CD runs `kustomize edit` for most of them.
-type kustomizeSpec struct {
-	NamePrefix                string            `json:"namePrefix,omitempty"`
-	NameSuffix                string            `json:"nameSuffix,omitempty"`
-	Images                    []string          `json:"images,omitempty"`
-	CommonLabels              map[string]string `json:"commonLabels,omitempty"`
-	CommonAnnotations         map[string]string `json:"commonAnnotations,omitempty"`
-	ForceCommonLabels         bool              `json:"forceCommonLabels,omitempty"`
-	ForceCommonAnnotations    bool              `json:"forceCommonAnnotations,omitempty"`
-	CommonAnnotationsEnvsubst bool              `json:"commonAnnotationsEnvsubst,omitempty"`
-	LabelWithoutSelector      bool              `json:"labelWithoutSelector,omitempty"`
-	LabelIncludeTemplates     bool              `json:"labelIncludeTemplates,omitempty"`
-	Namespace                 string            `json:"namespace,omitempty"`
-	Replicas                  []replica         `json:"replicas,omitempty"`
-	Patches                   []any             `json:"patches,omitempty"`
-	Components                []string          `json:"components,omitempty"`
-	IgnoreMissingComponents   bool              `json:"ignoreMissingComponents,omitempty"`
-	Version                   string            `json:"version,omitempty"`
-	KubeVersion               string            `json:"kubeVersion,omitempty"`
-	APIVersions               []string          `json:"apiVersions,omitempty"`
-}
-
-type replica struct {
-	Name  string             `json:"name"`
-	Count intstr.IntOrString `json:"count"`
-}
-
 // fields are those of a kustomization file, by name.
 type fields map[string]any
 

@@ -6,43 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"reflect"
 	"slices"
-	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-)
-
-// Options are what Argo CD knows besides the Application.
-type Options struct {
-	// KubeVersion and APIVersions describe the cluster for charts, as in helm.Release. A source can have its own.
-	KubeVersion string
-	APIVersions []string
-	// Anywhere lets kustomizations read files outside of their directories: Argo CD's build option
-	// "--load-restrictor LoadRestrictionsNone".
-	Anywhere bool
-	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
-	Revision string
-	// NoOrigins makes kustomizations print JSON without origins: see [kustomize.Options].
-	NoOrigins bool
-	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
-	Lacking *rendered.Lacking
-}
-
-// kind is what a source holds.
-type kind string
-
-const (
-	directoryKind kind = "directory"
-	helmKind      kind = "Helm"
-	kustomizeKind kind = "kustomize"
 )
 
 // Files returns the files of the tree that rendering a source reads, sorted. The tree is that of the source.
@@ -171,14 +142,6 @@ func (a *Application) resolve(tree fs.FS, source int) (s *Source, overrides []st
 	return &resolved, overrides, nil
 }
 
-// revision is the target revision in words.
-func (s *Source) revision() string {
-	if s.TargetRevision == "" {
-		return "HEAD"
-	}
-	return s.TargetRevision
-}
-
 // override merges a file .argocd-source.yaml into a source. It cannot change where the source is.
 func (s *Source) override(content []byte) error {
 	patch, err := yaml.YAMLToJSON(content)
@@ -199,72 +162,4 @@ func (s *Source) override(content []byte) error {
 	}
 	s.spec.Helm, s.spec.Kustomize, s.spec.Directory, s.spec.Plugin = changed.Helm, changed.Kustomize, changed.Directory, changed.Plugin
 	return nil
-}
-
-// kind tells what a source holds: what its fields say, else what is in its directory. Empty fields say nothing. Like Argo CD,
-// it takes the last of Chart.yaml and a kustomization file in the order of names.
-func (s *Source) kind(tree fs.FS) (kind, error) {
-	var kinds []kind
-	if s.spec.Kustomize != nil && !reflect.ValueOf(*s.spec.Kustomize).IsZero() {
-		kinds = append(kinds, kustomizeKind)
-	}
-	if s.spec.Helm != nil && !reflect.ValueOf(*s.spec.Helm).IsZero() {
-		kinds = append(kinds, helmKind)
-	}
-	if s.spec.Directory != nil && !reflect.ValueOf(*s.spec.Directory).IsZero() {
-		kinds = append(kinds, directoryKind)
-	}
-	switch {
-	case s.spec.Plugin != nil && len(kinds) == 0:
-		return "", notCovered("the source is rendered by a plugin")
-	case len(kinds) > 1 || s.spec.Plugin != nil:
-		return "", fmt.Errorf("%s: the source is of several kinds: %v", s.Path, kinds)
-	case len(kinds) == 1:
-		return kinds[0], nil
-	}
-	entries, err := fs.ReadDir(tree, s.Path)
-	if err != nil {
-		return "", err
-	}
-	found := directoryKind
-	for _, entry := range entries {
-		switch name := entry.Name(); {
-		case entry.IsDir():
-		case strings.HasSuffix(name, "Chart.yaml"):
-			found = helmKind
-		case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
-			found = kustomizeKind
-		}
-	}
-	return found, nil
-}
-
-// environment are the variables that the fields of a source can name.
-func (a *Application) environment(s *Source, o Options) func(string) string {
-	variables := map[string]string{
-		"ARGOCD_APP_NAME":                   a.Name,
-		"ARGOCD_APP_NAMESPACE":              a.Destination.Namespace,
-		"ARGOCD_APP_PROJECT_NAME":           a.Project,
-		"ARGOCD_APP_REVISION":               o.Revision,
-		"ARGOCD_APP_REVISION_SHORT":         o.Revision[:min(7, len(o.Revision))],
-		"ARGOCD_APP_REVISION_SHORT_8":       o.Revision[:min(8, len(o.Revision))],
-		"ARGOCD_APP_SOURCE_REPO_URL":        s.RepoURL,
-		"ARGOCD_APP_SOURCE_PATH":            s.spec.Path,
-		"ARGOCD_APP_SOURCE_TARGET_REVISION": s.TargetRevision,
-		"$":                                 "$",
-	}
-	return func(text string) string { return os.Expand(text, func(name string) string { return variables[name] }) }
-}
-
-// insideTree cleans a path below the root of a repository.
-func insideTree(written string) (string, error) {
-	cleaned := path.Clean(strings.TrimPrefix(written, "/"))
-	if !fs.ValidPath(cleaned) {
-		return "", fmt.Errorf("the path %q leaves the repository", written)
-	}
-	return cleaned, nil
-}
-
-func notCovered(format string, args ...any) *rendered.NotCovered {
-	return &rendered.NotCovered{Reason: fmt.Sprintf(format, args...)}
 }

@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,40 +20,6 @@ import (
 // The controller does not run kustomize on the kustomization of its path, but on one that it writes: the file that is there,
 // or a list of all manifests, with the fields of its object added. This file does the same, by the rules of the package
 // github.com/fluxcd/pkg/kustomize, version 1.41.0 (kustomize_generator.go). That package itself writes to a disk.
-
-// A patch is a strategic merge patch or a JSON patch of some objects.
-type patch struct {
-	Patch  string
-	Target *selector
-}
-
-// A jsonPatch is a JSON patch as old versions of the kind write it.
-type jsonPatch struct {
-	Patch  json.RawMessage
-	Target *selector
-}
-
-// A selector selects the objects of a patch.
-type selector struct {
-	Group, Version, Kind, Namespace, Name string
-	LabelSelector, AnnotationSelector     string
-}
-
-// kustomize returns the selector as kustomize has it.
-func (s *selector) kustomize() *types.Selector {
-	if s == nil {
-		return nil
-	}
-	var out types.Selector
-	out.Group, out.Version, out.Kind, out.Namespace, out.Name = s.Group, s.Version, s.Kind, s.Namespace, s.Name
-	out.LabelSelector, out.AnnotationSelector = s.LabelSelector, s.AnnotationSelector
-	return &out
-}
-
-// An image replaces the name, the tag or the digest of an image.
-type image struct {
-	Name, NewName, NewTag, Digest string
-}
 
 // generated is the kustomization that the controller writes.
 type generated struct {

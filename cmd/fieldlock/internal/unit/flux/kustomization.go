@@ -8,120 +8,30 @@
 // result by post-renderers. [ParseHelmRelease] reads one, [HelmRelease.Files] and [HelmRelease.Build] do as above.
 //
 // The objects of Flux are read as plain fields, so that any version of their kinds will do.
+//
+// The chapters, each of which uses only those below it:
+//
+//	kustomization  what a Kustomization reads and renders
+//	generate       the kustomization file that its controller writes
+//	helmrelease    what a HelmRelease reads and renders
+//	postrender     what changes the objects of a chart
+//	substitute     variables in objects
+//	object         Flux's objects as they are written
 package flux
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
-
-// kustomizationGroup is the API group of Flux's Kustomization.
-const kustomizationGroup = "kustomize.toolkit.fluxcd.io"
-
-// A Kustomization is what an object of Flux's kind Kustomization asks its controller to apply, from the files of its source.
-type Kustomization struct {
-	Name, Namespace string
-	// Path is the directory below the root of the source, "." for the root itself. Like the controller, it never leaves
-	// the root.
-	Path string
-	// Source refers to the object that tells where the files are.
-	Source Reference
-	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer rendered.
-	Force, Prune bool
-	// NoOrigins, Elsewhere and Lacking are those of [kustomize.Options].
-	Elsewhere *[]helm.Dependency
-	Lacking   *rendered.Lacking
-	NoOrigins bool
-	// Ignore is the field of that name of the source: what it leaves out, besides what .sourceignore files say.
-	Ignore string
-
-	spec kustomizationSpec
-}
-
-// A Reference names an object. Namespace is never empty: it is that of the object with the reference by default.
-type Reference struct {
-	Kind, Namespace, Name string
-}
-
-// A Lookup returns the ConfigMap or Secret with a namespace and a name, as it is in the tree, or false if the tree has none.
-type Lookup func(kind, namespace, name string) (object map[string]any, ok bool)
-
-// kustomizationSpec has the fields that decide what is rendered, in all versions of the kind.
-type kustomizationSpec struct {
-	Path      string
-	SourceRef struct{ Kind, Namespace, Name string }
-	Force     bool
-	Prune     bool
-
-	TargetNamespace         *string
-	NamePrefix              *string
-	NameSuffix              *string
-	Patches                 []patch
-	PatchesStrategicMerge   []json.RawMessage
-	PatchesJSON6902         []jsonPatch `json:"patchesJson6902"`
-	Images                  []image
-	Components              []string
-	IgnoreMissingComponents bool
-	BuildMetadata           []string
-	CommonMetadata          *struct{ Labels, Annotations map[string]string }
-	PostBuild               *postBuild
-}
-
-// ParseKustomization reads an object of Flux's kind Kustomization, of any version. It returns an error if the object is of
-// another kind or if a field has a type that the kind does not have.
-func ParseKustomization(object map[string]any) (*Kustomization, error) {
-	var o struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string
-		Metadata   struct{ Name, Namespace string }
-		Spec       kustomizationSpec
-	}
-	if err := rendered.Decode(object, &o); err != nil {
-		return nil, fmt.Errorf("not a Kustomization of Flux: %w", err)
-	}
-	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != kustomizationGroup || o.Kind != "Kustomization" {
-		return nil, fmt.Errorf("%s of %s is not a Kustomization of Flux", o.Kind, o.APIVersion)
-	}
-	k := &Kustomization{
-		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
-		Path:   path.Join(".", path.Clean("/"+o.Spec.Path)),
-		Source: Reference{Kind: o.Spec.SourceRef.Kind, Namespace: o.Spec.SourceRef.Namespace, Name: o.Spec.SourceRef.Name},
-		Force:  o.Spec.Force, Prune: o.Spec.Prune,
-		spec: o.Spec,
-	}
-	if k.Path = strings.TrimPrefix(k.Path, "/"); k.Path == "" {
-		k.Path = "."
-	}
-	if k.Source.Namespace == "" {
-		k.Source.Namespace = k.Namespace
-	}
-	return k, nil
-}
-
-// Variables returns the ConfigMaps and Secrets that variables come from, in order.
-func (k *Kustomization) Variables() []Reference {
-	if k.spec.PostBuild == nil {
-		return nil
-	}
-	var all []Reference
-	for _, from := range k.spec.PostBuild.SubstituteFrom {
-		all = append(all, Reference{Kind: from.Kind, Namespace: k.Namespace, Name: from.Name})
-	}
-	return all
-}
 
 // Files returns the names of the files that rendering reads, sorted. Where the directory has no kustomization file, these
 // are all manifests below it, and the .sourceignore files that exclude some. Errors are those of [kustomize.Files].
@@ -183,11 +93,6 @@ func (k *Kustomization) Build(ctx context.Context, files fs.FS, lookup Lookup) (
 	return objects, nil
 }
 
-// invalid is the error of a mistake in the object itself. Its file is known to who read the object.
-func (k *Kustomization) invalid(err error) error {
-	return &rendered.Invalid{File: k.Path, Err: fmt.Errorf("Kustomization %s/%s: %w", k.Namespace, k.Name, err)}
-}
-
 // finish does to one object what the controller does after the build.
 func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 	var meta struct {
@@ -230,35 +135,4 @@ func dropSops(o *rendered.Object) error {
 	content, err := yaml.Marshal(object)
 	o.YAML = content
 	return err
-}
-
-// setMetadata adds labels and annotations, and overwrites those of the same name.
-func setMetadata(o *rendered.Object, labels, annotations map[string]string) error {
-	var object map[string]any
-	if err := yaml.Unmarshal(o.YAML, &object); err != nil {
-		return err
-	}
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		return errors.New("an object has no metadata")
-	}
-	for field, values := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
-		if len(values) == 0 {
-			continue
-		}
-		all, _ := metadata[field].(map[string]any)
-		if all == nil {
-			all = map[string]any{}
-		}
-		for key, value := range values {
-			all[key] = value
-		}
-		metadata[field] = all
-	}
-	content, err := yaml.Marshal(object)
-	if err != nil {
-		return err
-	}
-	o.YAML = content
-	return nil
 }

@@ -13,19 +13,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// postRenderer changes what a chart printed. The fields with patches of their own kind are those of older versions.
-type postRenderer struct {
-	Kustomize *struct {
-		Patches               []patch
-		Images                []image
-		PatchesStrategicMerge []any
-		PatchesJSON6902       []struct {
-			Patch  any
-			Target *selector
-		} `json:"patchesJson6902"`
-	}
-}
-
 // postRender runs the post-renderers of a release over the objects that Helm applies, which are not those of crds. The
 // strategy nohooks leaves out hooks and tests; separate runs them apart.
 func (h *HelmRelease) postRender(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {

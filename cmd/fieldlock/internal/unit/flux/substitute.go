@@ -32,16 +32,6 @@ const (
 // variableName is what the name of a variable must match.
 var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// postBuild is the field of that name.
-type postBuild struct {
-	Substitute     map[string]string
-	SubstituteFrom []struct {
-		Kind, Name string
-		Optional   bool
-	}
-	SubstituteStrategy string
-}
-
 // variables are the values of variables, as far as the tree tells them.
 type variables struct {
 	known   map[string]string

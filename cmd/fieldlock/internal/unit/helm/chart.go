@@ -3,6 +3,8 @@ package helm
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +14,13 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/ignore"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
@@ -40,6 +43,26 @@ func Files(tree fs.FS, dir string) (files []string, err error) {
 	}
 	slices.Sort(l.read)
 	return slices.Compact(l.read), nil
+}
+
+// recovered turns a panic of Helm's code into an error.
+func recovered(dir string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: Helm fails: %v", dir, r)
+	}
+}
+
+// Dependency is a dependency of a chart that is in a repository.
+type Dependency struct{ Repository, Name, Version string }
+
+// Elsewhere lists the dependencies that the chart in a directory names, or one of those that the tree has, and that are in
+// repositories. They do not depend on values: a disabled dependency is among them.
+func Elsewhere(tree fs.FS, dir string) (list []Dependency, err error) {
+	defer recovered(dir, &err)
+	l := newLoading(tree)
+	l.elsewhere = &list
+	_, err = l.directory(path.Clean(dir))
+	return list, err
 }
 
 // loading is a chart on its way from the tree: Helm's loader makes each chart of its own files, and loading adds the
@@ -284,97 +307,160 @@ func (l *loading) archive(packed file, place string) (*chart.Chart, error) {
 	return l.chart(files, place, "")
 }
 
-// Chart is a chart of a tree that can be installed.
-type Chart struct {
-	// Dir is its directory, "." for the root of the tree.
-	Dir string
-	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, and those beside
-	// values.yaml that are named for an environment (IsVariant), sorted. It is also rendered without any.
-	Variants []string
-}
+// standInVersion is the version of the charts that stand for missing dependencies.
+const standInVersion = "0.0.0"
 
-// Charts returns the charts of a tree that are units: the directories with a Chart.yaml, except libraries, and except what
-// is in the charts directory of another chart, which is a part of that. A Chart.yaml that cannot be read as one counts, and
-// rendering it tells why. The cost is a walk over the directories of the tree; links to directories are not followed.
-func Charts(tree fs.FS) ([]Chart, error) {
-	var charts []Chart
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if entry.Name() == ".git" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if entry.Name() != "Chart.yaml" || IsPart(tree, path.Dir(name)) {
-			return nil
-		}
-		if data, err := ReadValues(tree, name); err == nil {
-			var m chart.Metadata
-			if yaml.Unmarshal(data, &m) == nil && !installable(&m) {
-				return nil
-			}
-		}
-		charts = append(charts, Chart{Dir: path.Dir(name), Variants: variants(tree, path.Dir(name))})
-		return nil
-	})
-	return charts, err
-}
-
-// At returns the chart in a directory, whether it can be installed or not.
-func At(tree fs.FS, dir string) Chart { return Chart{Dir: dir, Variants: variants(tree, dir)} }
-
-// Name returns the name in the Chart.yaml of a directory, "" if it cannot be read.
-func Name(tree fs.FS, dir string) string {
-	var m chart.Metadata
-	if data, err := ReadValues(tree, path.Join(dir, "Chart.yaml")); err != nil || yaml.Unmarshal(data, &m) != nil {
-		return ""
+// dependencies adds the dependencies that Chart.yaml names and the charts directory lacks.
+//
+// Whether a missing dependency is enabled is known only with the values, and Helm decides it: a chart without templates
+// stands for the dependency, and when Helm has removed the disabled dependencies, missingIn looks for those that are left.
+func (l *loading) dependencies(c *chart.Chart, files map[string]file, place, dir string) error {
+	present := map[string]bool{}
+	for _, dependency := range c.Dependencies() {
+		present[dependency.Name()] = true
 	}
-	return m.Name
-}
-
-// IsPart reports whether a directory is below the charts directory of a chart.
-func IsPart(tree fs.FS, dir string) bool {
-	for ; dir != "."; dir = path.Dir(dir) {
-		parent := path.Dir(dir)
-		if path.Base(parent) != "charts" {
+	standIn := map[string]bool{}
+	for i, dependency := range c.Metadata.Dependencies {
+		if dependency == nil || present[dependency.Name] {
 			continue
 		}
-		if _, err := fs.Stat(tree, path.Join(path.Dir(parent), "Chart.yaml")); err == nil {
-			return true
+		locked(c, dependency)
+		sub, err := l.local(dependency, dir)
+		missing, notCovered := errors.AsType[*rendered.NotCovered](err)
+		switch {
+		case err == nil:
+			present[dependency.Name] = true
+			c.AddDependency(sub)
+			continue
+		case !notCovered:
+			return err
 		}
+		version := dependency.Version
+		dependency.Version = standInVersion
+		if standIn[dependency.Name] {
+			continue
+		}
+		standIn[dependency.Name] = true
+		if l.elsewhere != nil && dir != "" && dependency.Repository != "" {
+			*l.elsewhere = append(*l.elsewhere, Dependency{dependency.Repository, dependency.Name, version})
+		}
+		l.locate(missing, i, files, place)
+		mark := &common.File{Name: "missing"}
+		l.missing[mark] = missing
+		c.AddDependency(&chart.Chart{
+			Metadata: &chart.Metadata{APIVersion: chart.APIVersionV2, Name: dependency.Name, Version: standInVersion},
+			Files:    []*common.File{mark},
+		})
 	}
-	return false
+	return nil
 }
 
-// variants returns the files of values that come with a chart.
-func variants(tree fs.FS, dir string) []string {
-	var files []string
-	for _, sub := range []string{".", "ci"} {
-		entries, _ := fs.ReadDir(tree, path.Join(dir, sub))
-		for _, entry := range entries {
-			if !entry.IsDir() && IsVariant(path.Join(sub, entry.Name())) {
-				files = append(files, path.Join(dir, sub, entry.Name()))
-			}
-		}
-	}
-	slices.Sort(files)
-	return files
-}
-
-// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of the chart:
-// ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside values.yaml, one for each
-// environment.
-func IsVariant(name string) bool {
-	dir, base := path.Split(name)
-	base, isYAML := strings.CutSuffix(base, ".yaml")
+// local loads a dependency from the directory that its repository names. The error is a *rendered.NotCovered without a place
+// if the tree does not have it.
+func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart, error) {
+	below, ok := strings.CutPrefix(dependency.Repository, "file://")
 	switch {
-	case !isYAML:
-		return false
-	case dir == "ci/":
-		return strings.HasSuffix(base, "-values")
+	case !ok && dependency.Repository == "":
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts", dependency.Name)}
+	case !ok || dir == "":
+		return l.fetched(dependency)
 	}
-	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") || strings.HasSuffix(base, "-values"))
+	target := path.Join(dir, below)
+	if path.IsAbs(below) || !fs.ValidPath(target) {
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is outside of the repository", dependency.Name)}
+	}
+	if _, err := fs.Stat(l.tree, path.Join(target, "Chart.yaml")); errors.Is(err, fs.ErrNotExist) {
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s: there is no chart in %s", dependency.Name, target)}
+	}
+	c, err := l.directory(target)
+	if err != nil {
+		return nil, err
+	}
+	if dependency.Version != "" && !chartutil.IsCompatibleRange(dependency.Version, c.Metadata.Version) {
+		return nil, fmt.Errorf("%s: the version of the chart is %s, its dependent asks for %s", target, c.Metadata.Version, dependency.Version)
+	}
+	return c, nil
+}
+
+// fetched loads a dependency that was fetched.
+func (l *loading) fetched(dependency *chart.Dependency) (*chart.Chart, error) {
+	dir := FetchedDir(dependency.Repository, dependency.Name, dependency.Version)
+	if err := FetchError(l.tree, fmt.Sprintf("the dependency %s of %s", dependency.Name, dependency.Repository), dir); err != nil {
+		return nil, err
+	}
+	if _, err := fs.Stat(l.tree, path.Join(dir, "Chart.yaml")); err != nil || !l.rendering {
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts, but in %s", dependency.Name, dependency.Repository)}
+	}
+	return l.directory(dir)
+}
+
+// locked gives a dependency the version in Chart.lock, which `helm dependency build` gets.
+func locked(c *chart.Chart, dependency *chart.Dependency) {
+	if c.Lock == nil {
+		return
+	}
+	for _, l := range c.Lock.Dependencies {
+		if l != nil && l.Name == dependency.Name && l.Repository == dependency.Repository {
+			dependency.Version = l.Version
+		}
+	}
+}
+
+// locate adds the place where a chart names its dependency with an index.
+func (l *loading) locate(missing *rendered.NotCovered, index int, files map[string]file, place string) {
+	missing.File = path.Join(place, "Chart.yaml")
+	for _, name := range []string{"requirements.yaml", "Chart.yaml"} {
+		f, ok := files[name]
+		if !ok {
+			continue
+		}
+		var written struct {
+			Dependencies []yaml.Node `yaml:"dependencies"`
+		}
+		if yaml.Unmarshal(f.data, &written) == nil && index < len(written.Dependencies) {
+			missing.File, missing.Line = f.path, written.Dependencies[index].Line
+			return
+		}
+	}
+}
+
+// missingIn returns the first dependency that an enabled chart lacks, or nil.
+func (l *loading) missingIn(c *chart.Chart) *rendered.NotCovered {
+	for _, f := range c.Files {
+		if missing := l.missing[f]; missing != nil {
+			return missing
+		}
+	}
+	for _, dependency := range c.Dependencies() {
+		if missing := l.missingIn(dependency); missing != nil {
+			return missing
+		}
+	}
+	return nil
+}
+
+// Fetched holds what was fetched for a unit, in directories below the root of what a worker gets. Nothing there is a file of the
+// tree.
+const Fetched = ".fieldlock-fetched"
+
+// unfetched is the only file of a chart that could not be fetched. It says why.
+const unfetched = "unfetched"
+
+// FetchedDir is where a worker finds a chart of a repository.
+func FetchedDir(repository, name, version string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", strings.TrimSuffix(repository, "/"), name, version))
+	return path.Join(Fetched, hex.EncodeToString(sum[:16]))
+}
+
+// Unfetched returns the files of a chart that could not be fetched.
+func Unfetched(err error) map[string][]byte { return map[string][]byte{unfetched: []byte(err.Error())} }
+
+// FetchError returns why the chart in a directory could not be fetched, as a *rendered.NotCovered without a place; nil if there is
+// nothing to say.
+func FetchError(tree fs.FS, what, dir string) error {
+	reason, err := fs.ReadFile(tree, path.Join(dir, unfetched))
+	if err != nil {
+		return nil
+	}
+	return &rendered.NotCovered{Reason: fmt.Sprintf("%s cannot be fetched: %s", what, reason)}
 }

@@ -20,6 +20,13 @@
 //
 // Templates can draw random values (randAlphaNum, genCA, uuidv4) and read the clock (now). Two calls of Render with the same
 // input differ only there.
+//
+// The chapters, each of which uses only those below it:
+//
+//	render  what Helm prints for a chart, as objects
+//	find    the charts of a tree
+//	chart   a chart and its dependencies, read from the tree
+//	values  the values of a release, and the schemas that judge them
 package helm
 
 import (
@@ -40,6 +47,7 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"helm.sh/helm/v4/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -115,15 +123,35 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 	return objects, nil
 }
 
-// recovered turns a panic of Helm's code into an error.
-func recovered(dir string, err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s: Helm fails: %v", dir, r)
+// values merges what a release sets, in Helm's order: its files, its values, and what `--set`, `--set-string` and
+// `--set-file` would.
+func (r *Release) values(tree fs.FS) (map[string]any, error) {
+	values, err := MergedFiles(tree, map[string]any{}, r.ValuesFiles)
+	if err != nil {
+		return nil, err
 	}
+	values = Merged(values, r.Values)
+	for _, set := range r.Set {
+		if err := strvals.ParseInto(set, values); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	for _, set := range r.SetString {
+		if err := strvals.ParseIntoString(set, values); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	for _, set := range r.SetFile {
+		read := func(name []rune) (any, error) {
+			data, err := ReadValues(tree, string(name))
+			return string(data), err
+		}
+		if err := strvals.ParseIntoFile(set, values, read); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	return values, nil
 }
-
-// installable reports whether a chart is one that Helm installs: a library is not.
-func installable(m *chart.Metadata) bool { return m.Type == "" || m.Type == "application" }
 
 // execute runs the templates. The result has what each printed, by its name in Helm.
 func (r *Release) execute(c *chart.Chart, values map[string]any) (map[string]string, error) {

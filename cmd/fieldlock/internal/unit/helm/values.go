@@ -12,7 +12,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
@@ -21,36 +20,6 @@ import (
 const maxValues = 10 << 20
 
 func tooLarge(name string) error { return fmt.Errorf("%s is larger than %d MiB", name, maxValues>>20) }
-
-// values merges what a release sets, in Helm's order: its files, its values, and what `--set`, `--set-string` and
-// `--set-file` would.
-func (r *Release) values(tree fs.FS) (map[string]any, error) {
-	values, err := MergedFiles(tree, map[string]any{}, r.ValuesFiles)
-	if err != nil {
-		return nil, err
-	}
-	values = Merged(values, r.Values)
-	for _, set := range r.Set {
-		if err := strvals.ParseInto(set, values); err != nil {
-			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
-		}
-	}
-	for _, set := range r.SetString {
-		if err := strvals.ParseIntoString(set, values); err != nil {
-			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
-		}
-	}
-	for _, set := range r.SetFile {
-		read := func(name []rune) (any, error) {
-			data, err := ReadValues(tree, string(name))
-			return string(data), err
-		}
-		if err := strvals.ParseIntoFile(set, values, read); err != nil {
-			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
-		}
-	}
-	return values, nil
-}
 
 // MergedFiles returns values with those in files of the tree over them, later ones over earlier ones.
 func MergedFiles(tree fs.FS, values map[string]any, names []string) (map[string]any, error) {

@@ -37,6 +37,21 @@
 // can keep it busy or make it use much memory; call it in a process that can be killed. Kustomize prints warnings about
 // deprecated fields to standard error, and logs others. [Files] and [Find] use no global state, and their cost is bounded by the size of the
 // kustomization files that they read.
+//
+// # Chapters
+//
+// The chapters, each of which uses only those below it:
+//
+//	build    what kustomize prints, and where each object comes from
+//	find     the kustomizations of a tree
+//	files    the files that a kustomization reads: references are followed
+//	chart    charts in place of helmCharts
+//	plugin   generators, transformers and validators
+//	remote   what was fetched in the place of URLs
+//	lacking  what a kustomization is built without
+//	print    objects as JSON
+//	walk     the state of a walk along references, and its looks at single files
+//	disk     the tree as kustomize sees it
 package kustomize
 
 import (
@@ -235,22 +250,6 @@ func withOrigins(content []byte) ([]byte, error) {
 		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations})
 		return err
 	})
-}
-
-// withFields changes the fields of a kustomization file. Their names may have any case.
-func withFields(content []byte, change func(fields map[string]json.RawMessage) error) ([]byte, error) {
-	j, err := yaml.YAMLToJSON(content)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(j, &fields); err != nil {
-		return nil, err
-	}
-	if err := change(fields); err != nil {
-		return nil, err
-	}
-	return json.Marshal(fields)
 }
 
 // origins returns the files of all objects, "" where kustomize does not tell.

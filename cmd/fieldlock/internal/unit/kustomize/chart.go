@@ -24,17 +24,6 @@ import (
 // and kustomize gets a kustomization that names the objects as resources instead of the charts. It treats them as it treats
 // what helm prints: the annotation that marks them is its own.
 
-// A chart is one entry of helmCharts.
-type chart struct {
-	types.HelmChart
-	k         *kustomization
-	from      reference
-	dir       string   // of the chart
-	values    string   // the name of its values file, or "" if it is not read
-	more      []string // the names of additional values files
-	namespace string
-}
-
 // chart follows the references of one entry of helmCharts.
 func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) error {
 	from.text = spec.Name

@@ -28,6 +28,9 @@ var errOutside = errors.New("outside of the repository")
 // errReadOnly is the error of an attempt to write.
 var errReadOnly = errors.New("the tree is read-only")
 
+// maxKustomization is the largest kustomization file that is read. Those of people are a thousand times smaller.
+const maxKustomization = 8 << 20
+
 // disk shows a tree to kustomize as a disk that cannot be written. It finds what a real disk would find: links are followed,
 // and a path that leaves the tree leads nowhere.
 type disk struct {

@@ -22,71 +22,6 @@ import (
 // Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read, each word may be a
 // reference, so that what it mentions is not taken for something that is applied by itself.
 
-// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
-func (w *walk) replaceRemotes() error {
-	changed := map[*kustomization]bool{}
-	for k := range w.replaced {
-		changed[k] = true
-	}
-	for k := range w.without {
-		changed[k] = true
-	}
-	for k := range changed {
-		by := w.replaced[k]
-		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
-			for key, value := range fields {
-				var err error
-				switch strings.ToLower(key) {
-				case "resources", "bases", "components":
-					fields[key], err = replacedIn(value, by)
-				case "configmapgenerator", "secretgenerator":
-					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return &rendered.Invalid{File: k.file, Err: err}
-		}
-		k.content = content
-		w.disk.generate(k.file, content, k.file)
-	}
-	return nil
-}
-
-// replace puts something in the place of a reference, "" to leave it out.
-func (k *kustomization) replace(w *walk, text, by string) {
-	if w.replaced == nil {
-		w.replaced = map[*kustomization]map[string]string{}
-	}
-	if w.replaced[k] == nil {
-		w.replaced[k] = map[string]string{}
-	}
-	w.replaced[k][text] = by
-}
-
-// replacedIn returns a list of references with what takes the place of some.
-func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
-	var list []string
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
-	}
-	kept := []string{}
-	for _, ref := range list {
-		name, ok := by[ref]
-		switch {
-		case !ok:
-			kept = append(kept, ref)
-		case name != "":
-			kept = append(kept, name)
-		}
-	}
-	return json.Marshal(kept)
-}
-
 // withoutGenerators returns a list of generators without some, by their field in small letters and their name.
 func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
 	var list []map[string]any
@@ -134,21 +69,6 @@ func (k *kustomization) generator(w *walk, file reference, field string, g types
 			w.without[k][[2]string{field, g.Name}] = true
 		}
 		w.note(err)
-	}
-}
-
-// followMentioned follows what a kustomization that cannot be read may include.
-func (w *walk) followMentioned(dir string) {
-	content, err := w.content(File(w.disk.tree, dir), maxKustomization)
-	if err != nil {
-		return
-	}
-	dirs, files := w.mentioned(dir, content)
-	for _, name := range files {
-		w.files[name] = true
-	}
-	for _, name := range dirs {
-		w.note(w.directory(path.Join(top, name), reference{}))
 	}
 }
 

@@ -3,7 +3,6 @@ package kustomize
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
@@ -14,23 +13,8 @@ import (
 
 // Generators, transformers and validators are plugins: objects that configure programs, or what kustomize has built in.
 
-// plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a kustomization
-// that renders objects; only the objects of builtin plugins are accepted.
-func (k *kustomization) plugins(w *walk, file reference, list []string) {
-	for _, text := range list {
-		file.text = text
-		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
-			w.note(k.pluginObjects(w, file, []byte(text)))
-			continue
-		}
-		if isURL(file.text) || isRepository(file.text) {
-			w.note(file.notCovered("%s is not in this repository", file.text)) // plugins are not fetched
-			continue
-		}
-		w.note(k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }))
-		w.note(k.renderedPlugins(w, k.dir, file))
-	}
-}
+// maxPlugin is the largest file of a builtin generator or transformer that is read.
+const maxPlugin = 8 << 20
 
 // renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do more than
 // to collect files could change the references of a plugin after they were checked; they are not covered.

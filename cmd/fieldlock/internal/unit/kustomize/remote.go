@@ -1,159 +1,17 @@
 package kustomize
 
 import (
-	"crypto/sha256"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-
-	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
-
-// maxFetched is the largest fetched file that is read.
-const maxFetched = 10 << 20
-
-// A Kustomization is a directory with a kustomization file.
-type Kustomization struct {
-	// Dir is the directory, "." for the root of the tree, and File its kustomization file.
-	Dir, File string
-	// Component tells whether its kind is Component: it can be included but not built.
-	Component bool
-	// IncludedBy are the directories of the kustomizations that include it directly, sorted.
-	IncludedBy []string
-	// Err is what is wrong with the file. Kustomizations that it would include are not known.
-	Err error
-}
-
-// Unit tells whether the kustomization is applied as it is: no other includes it, and it is not a component.
-func (k Kustomization) Unit() bool { return !k.Component && len(k.IncludedBy) == 0 }
-
-// Find returns the kustomizations of a tree, sorted by directory. Files that have the name of a kustomization file and
-// another apiVersion or kind, such as Flux's Kustomization, are left out. The directory .git is not searched. Find reads
-// all kustomization files and no other; it fails only if the tree cannot be read.
-func Find(tree fs.FS, o Options) ([]Kustomization, error) {
-	found := map[string]*Kustomization{}
-	w := newWalk(tree, ".", o)
-	includes := map[string][]string{}
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && entry.Name() == ".git":
-			return fs.SkipDir
-		case entry.IsDir() || !slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name()):
-			return nil
-		}
-		dir := path.Dir(name)
-		if _, ok := found[dir]; ok {
-			return nil
-		}
-		if k, included := w.look(dir, name); k != nil {
-			found[dir], includes[dir] = k, included
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range slices.Sorted(maps.Keys(includes)) {
-		for _, included := range includes[dir] {
-			if k := found[included]; k != nil && included != dir && !slices.Contains(k.IncludedBy, dir) {
-				k.IncludedBy = append(k.IncludedBy, dir)
-			}
-		}
-	}
-	all := make([]Kustomization, 0, len(found))
-	for _, dir := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, *found[dir])
-	}
-	return all, nil
-}
-
-// look reads one kustomization file and returns it with the directories that it includes; nil if it is something else.
-func (w *walk) look(dir, name string) (*Kustomization, []string) {
-	k := &Kustomization{Dir: dir, File: name}
-	content, err := w.content(name, maxKustomization)
-	if err != nil {
-		k.Err = err
-		return k, nil
-	}
-	var meta types.TypeMeta
-	if yaml.Unmarshal(content, &meta) == nil && isForeign(meta) {
-		return nil, nil
-	}
-	k.Component = meta.Kind == types.ComponentKind
-	parsed, err := w.options.Parsed.parse(content)
-	if err != nil {
-		k.Err = err
-		dirs, _ := w.mentioned(dir, content)
-		return k, dirs
-	}
-	var included []string
-	for _, ref := range slices.Concat(parsed.Resources, parsed.Components, parsed.Generators, parsed.Transformers, parsed.Validators) {
-		if isURL(ref) || isRepository(ref) || path.IsAbs(ref) || strings.Contains(ref, "\n") {
-			continue
-		}
-		if sub, isDir, err := w.disk.find(path.Join(top, dir, ref)); err == nil && isDir {
-			included = append(included, sub)
-		}
-	}
-	return k, included
-}
-
-// Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
-// comparison. Nobody may change what it keeps. The zero value is ready to use, and safe for concurrent use.
-type Parsed struct {
-	files sync.Map // of types.Kustomization by SHA-256
-}
-
-// parse is the function parse for files that may be known. p may be nil.
-func (p *Parsed) parse(content []byte) (types.Kustomization, error) {
-	if p == nil {
-		return parse(content)
-	}
-	id := sha256.Sum256(content)
-	if known, ok := p.files.Load(id); ok {
-		return known.(types.Kustomization), nil
-	}
-	k, err := parse(content)
-	if err == nil {
-		p.files.Store(id, k)
-	}
-	return k, err
-}
-
-// parse reads a kustomization file, with the deprecated fields moved to those that replaced them.
-func parse(content []byte) (types.Kustomization, error) {
-	var k types.Kustomization
-	if err := k.Unmarshal(content); err != nil {
-		return k, err
-	}
-	k.FixKustomization()
-	if err := k.CheckEmpty(); err != nil {
-		return k, err
-	}
-	if mistakes := k.EnforceFields(); len(mistakes) > 0 {
-		return k, errors.New(strings.Join(mistakes, "; "))
-	}
-	return k, nil
-}
-
-// isForeign reports whether the apiVersion or kind of a file is not that of a kustomization.
-func isForeign(meta types.TypeMeta) bool {
-	group, _, _ := strings.Cut(types.KustomizationVersion, "/")
-	return meta.APIVersion != "" && !strings.HasPrefix(meta.APIVersion, group+"/") ||
-		meta.Kind != "" && meta.Kind != types.KustomizationKind && meta.Kind != types.ComponentKind
-}
 
 // Kustomize gets files and bases that are named by a URL from the network. Here, they were fetched before, and kustomize gets a
 // kustomization that names them as files and directories.
@@ -164,15 +22,19 @@ const (
 	FetchedAt   = "at"
 )
 
-// remote follows a URL to what was fetched, or notes that it has to be. A file is given to each, unless that is nil.
-func (k *kustomization) remote(w *walk, from reference, each func(name string) error) error {
+// maxFetched is the largest fetched file that is read.
+const maxFetched = 10 << 20
+
+// remote follows a URL to what was fetched, or notes that it has to be. A file is given to each, unless that is nil; for a kustomization
+// it returns the directory, which is for the caller to follow.
+func (k *kustomization) remote(w *walk, from reference, each func(name string) error) (base string, err error) {
 	if w.options.Elsewhere != nil {
 		*w.options.Elsewhere = append(*w.options.Elsewhere, helm.Dependency{Repository: from.text})
-		return nil
+		return "", nil
 	}
 	dir := helm.FetchedDir(from.text, "", "")
 	if err := helm.FetchError(w.disk.tree, from.text, dir); err != nil {
-		return from.notCovered("%s", err)
+		return "", from.notCovered("%s", err)
 	}
 	at, err := fs.ReadFile(w.disk.tree, path.Join(dir, FetchedAt))
 	if err != nil {
@@ -181,31 +43,96 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 			err = w.options.Lacking.Lacks(err)
 			k.replace(w, from.text, "")
 		}
-		return err
+		return "", err
 	}
 	target := path.Join(dir, FetchedTree, string(at))
 	info, err := fs.Stat(w.disk.tree, target)
 	if err != nil {
-		return from.invalid("%s: %w", from.text, plain(err))
+		return "", from.invalid("%s: %w", from.text, plain(err))
 	}
 	if info.IsDir() {
 		below, err := filepath.Rel(filepath.FromSlash(k.dir), filepath.FromSlash(target))
 		if err != nil {
-			return from.invalid("%w", err)
+			return "", from.invalid("%w", err)
 		}
 		k.replace(w, from.text, filepath.ToSlash(below))
 		k.includes = append(k.includes, target)
-		return w.directory(path.Join(top, target), from)
+		return target, nil
 	}
 	if each == nil {
-		return from.invalid("%s is not a directory", from.text)
+		return "", from.invalid("%s is not a directory", from.text)
 	}
 	content, err := w.content(target, maxFetched)
 	if err != nil {
-		return from.invalid("%s: %w", from.text, err)
+		return "", from.invalid("%s: %w", from.text, err)
 	}
 	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(w.replaced[k]))) // a file has to be below its kustomization
 	w.disk.generate(name, content, k.file)
 	k.replace(w, from.text, path.Base(name))
-	return each(name)
+	return "", each(name)
+}
+
+// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
+func (w *walk) replaceRemotes() error {
+	changed := map[*kustomization]bool{}
+	for k := range w.replaced {
+		changed[k] = true
+	}
+	for k := range w.without {
+		changed[k] = true
+	}
+	for k := range changed {
+		by := w.replaced[k]
+		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
+			for key, value := range fields {
+				var err error
+				switch strings.ToLower(key) {
+				case "resources", "bases", "components":
+					fields[key], err = replacedIn(value, by)
+				case "configmapgenerator", "secretgenerator":
+					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return &rendered.Invalid{File: k.file, Err: err}
+		}
+		k.content = content
+		w.disk.generate(k.file, content, k.file)
+	}
+	return nil
+}
+
+// replace puts something in the place of a reference, "" to leave it out.
+func (k *kustomization) replace(w *walk, text, by string) {
+	if w.replaced == nil {
+		w.replaced = map[*kustomization]map[string]string{}
+	}
+	if w.replaced[k] == nil {
+		w.replaced[k] = map[string]string{}
+	}
+	w.replaced[k][text] = by
+}
+
+// replacedIn returns a list of references with what takes the place of some.
+func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
+	var list []string
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	kept := []string{}
+	for _, ref := range list {
+		name, ok := by[ref]
+		switch {
+		case !ok:
+			kept = append(kept, ref)
+		case name != "":
+			kept = append(kept, name)
+		}
+	}
+	return json.Marshal(kept)
 }

@@ -1,0 +1,376 @@
+package kustomize
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// A walk collects what building a kustomization reads, before kustomize sees it. For overlays/prod, whose kustomization.yaml names ../base
+// and patch.yaml:
+//
+//	visiting   overlays/prod, then overlays/prod and base
+//	known      overlays/prod and base, each with what its file says
+//	files      both kustomization files, patch.yaml, and what base names
+//
+// This chapter has the walk's state and its looks at single files. The chapters above follow references from file to file.
+
+// Options are what a tool allows beyond `kubectl kustomize`. The zero value is what kubectl does.
+type Options struct {
+	// Anywhere lets a kustomization read files outside of its own directory, though not outside of the tree, as Flux does
+	// (kustomize's LoadRestrictionsNone).
+	Anywhere bool
+	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that is
+	// there, or makes the directory a kustomization. References in it are checked like any others.
+	Kustomization []byte
+	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
+	KubeVersion string
+	APIVersions []string
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
+	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
+	Elsewhere *[]helm.Dependency
+	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization is then built. [Files]
+	// also tells it which files are resources, unless replacements or variables read from them.
+	Lacking *rendered.Lacking
+	// Parsed, unless nil, keeps what kustomization files say, for others to find.
+	Parsed *Parsed
+	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
+	NoOrigins bool
+	// JSON makes [Build] print JSON, which costs less to print and to read.
+	JSON bool
+}
+
+// A walk follows the references of kustomizations, one after the other.
+type walk struct {
+	disk    *disk
+	options Options
+	factory *resource.Factory
+	files   map[string]bool
+	objects map[string]bool // files that are resources
+	loaded  map[string]bool // files that are something else
+	done    map[string]bool
+	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
+	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
+	visiting, namespaces []string
+	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are visited.
+	visits map[string]int
+	// known are the kustomizations by directory.
+	known map[string]*kustomization
+	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
+	// directory that is given two.
+	chartsIn map[string]string
+	twice    string
+	charts   []chart
+	// replaced is what takes the place of references in kustomizations: "" for what is left out.
+	replaced map[*kustomization]map[string]string
+	// without are the generators that a kustomization is built without, by their field and name.
+	without map[*kustomization]map[[2]string]bool
+	// chartless are the kustomizations with charts that are left out.
+	chartless []*kustomization
+	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or not it can be built.
+	failed error
+}
+
+// note keeps the first mistake.
+func (w *walk) note(err error) {
+	if w.failed == nil {
+		w.failed = err
+	}
+}
+
+func newWalk(tree fs.FS, dir string, o Options) *walk {
+	w := &walk{
+		disk:     &disk{tree: tree},
+		options:  o,
+		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
+		files:    map[string]bool{},
+		objects:  map[string]bool{},
+		loaded:   map[string]bool{},
+		done:     map[string]bool{},
+		plugins:  map[[2]string]bool{},
+		chartsIn: map[string]string{},
+		visits:   map[string]int{},
+		known:    map[string]*kustomization{},
+	}
+	w.disk.passed = func(name string) { w.files[name] = true }
+	if o.Kustomization != nil {
+		name := File(tree, dir)
+		if name == "" {
+			name = path.Join(dir, konfig.DefaultKustomizationFileName())
+		}
+		w.disk.generate(name, o.Kustomization, name)
+	}
+	return w
+}
+
+// recovered turns a panic of kustomize's parser into an error.
+func recovered(dir string, err *error) {
+	if r := recover(); r != nil {
+		*err = &rendered.Invalid{File: dir, Err: fmt.Errorf("kustomize panics: %v", r)}
+	}
+}
+
+// File returns the name of the first kustomization file in a directory, or "" if there is none.
+func File(tree fs.FS, dir string) string {
+	for _, base := range konfig.RecognizedKustomizationFileNames() {
+		name := path.Join(dir, base)
+		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// A reference is where a kustomization names a file or directory.
+type reference struct {
+	file    string // the file with the reference
+	content []byte // of this file, as it is in the tree
+	text    string // the reference as it is written there
+}
+
+func (r reference) notCovered(format string, args ...any) error {
+	return &rendered.NotCovered{File: r.file, Line: line(r.content, r.text), Reason: fmt.Sprintf(format, args...)}
+}
+
+func (r reference) invalid(format string, args ...any) error {
+	return &rendered.Invalid{File: r.file, Line: line(r.content, r.text), Err: fmt.Errorf(format, args...)}
+}
+
+// A kustomization is what one kustomization file says.
+type kustomization struct {
+	types.Kustomization
+	dir, file string
+	content   []byte
+	holds     map[string]bool // the files of its objects: resources, charts, and its own for what it generates
+	includes  []string        // the directories that it includes, components last
+}
+
+// A chart is one entry of helmCharts.
+type chart struct {
+	types.HelmChart
+	k         *kustomization
+	from      reference
+	dir       string   // of the chart
+	values    string   // the name of its values file, or "" if it is not read
+	more      []string // the names of additional values files
+	namespace string
+}
+
+// read reads the kustomization file of a directory as kustomize does, except for warnings.
+func (w *walk) read(dir string) (*kustomization, reference, error) {
+	var file reference
+	for _, base := range konfig.RecognizedKustomizationFileNames() {
+		name, isDir, err := w.disk.find(path.Join(top, dir, base))
+		if err != nil || isDir {
+			continue
+		}
+		if file.file != "" {
+			return nil, file, &rendered.Invalid{File: name, Err: fmt.Errorf("a directory has one kustomization file; %s is another", file.file)}
+		}
+		file.file = name
+		w.files[name] = true
+	}
+	if file.file == "" {
+		return nil, file, &rendered.Invalid{File: dir, Err: errors.New("no kustomization.yaml, kustomization.yml or Kustomization")}
+	}
+	content, err := w.content(file.file, maxKustomization)
+	if err != nil {
+		return nil, file, &rendered.Invalid{File: file.file, Err: err}
+	}
+	file.content = content
+	if written, err := fs.ReadFile(w.disk.tree, file.file); err == nil {
+		file.content = written
+	}
+	k, err := w.options.Parsed.parse(content)
+	if err != nil {
+		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
+	}
+	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
+}
+
+// anyContent returns the content of a file of any size.
+func (w *walk) anyContent(name string) ([]byte, error) { return w.content(name, math.MaxInt64) }
+
+// content returns the content of a file that is not larger than limit.
+func (w *walk) content(name string, limit int64) ([]byte, error) {
+	if content, ok := w.disk.generated[name]; ok {
+		return content, nil
+	}
+	info, err := fs.Stat(w.disk.tree, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%d bytes are more than the %d that are read", info.Size(), limit)
+	}
+	return fs.ReadFile(w.disk.tree, name)
+}
+
+// Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
+// comparison. Nobody may change what it keeps. The zero value is ready to use, and safe for concurrent use.
+type Parsed struct {
+	files sync.Map // of types.Kustomization by SHA-256
+}
+
+// parse is the function parse for files that may be known. p may be nil.
+func (p *Parsed) parse(content []byte) (types.Kustomization, error) {
+	if p == nil {
+		return parse(content)
+	}
+	id := sha256.Sum256(content)
+	if known, ok := p.files.Load(id); ok {
+		return known.(types.Kustomization), nil
+	}
+	k, err := parse(content)
+	if err == nil {
+		p.files.Store(id, k)
+	}
+	return k, err
+}
+
+// parse reads a kustomization file, with the deprecated fields moved to those that replaced them.
+func parse(content []byte) (types.Kustomization, error) {
+	var k types.Kustomization
+	if err := k.Unmarshal(content); err != nil {
+		return k, err
+	}
+	k.FixKustomization()
+	if err := k.CheckEmpty(); err != nil {
+		return k, err
+	}
+	if mistakes := k.EnforceFields(); len(mistakes) > 0 {
+		return k, errors.New(strings.Join(mistakes, "; "))
+	}
+	return k, nil
+}
+
+// isForeign reports whether the apiVersion or kind of a file is not that of a kustomization.
+func isForeign(meta types.TypeMeta) bool {
+	group, _, _ := strings.Cut(types.KustomizationVersion, "/")
+	return meta.APIVersion != "" && !strings.HasPrefix(meta.APIVersion, group+"/") ||
+		meta.Kind != "" && meta.Kind != types.KustomizationKind && meta.Kind != types.ComponentKind
+}
+
+// loadAll looks for files that a kustomization in dir reads.
+func (w *walk) loadAll(dir string, from reference, all []string) {
+	for _, ref := range all {
+		from.text = ref
+		w.note(w.load(dir, from))
+	}
+}
+
+// load looks for one file that a kustomization in dir reads.
+func (w *walk) load(dir string, from reference) error {
+	p := from.text
+	if key, file, ok := strings.Cut(p, "="); ok && key != "" && !isURL(p) {
+		p = file
+	}
+	name, err := w.file(dir, p, from)
+	w.loaded[name] = true
+	return err
+}
+
+// file returns the name of the file that a kustomization in dir reads as p.
+func (w *walk) file(dir, p string, from reference) (string, error) {
+	if isURL(p) {
+		return "", from.notCovered("%s is read from the network", p)
+	}
+	if path.IsAbs(p) {
+		return "", from.notCovered("%s is an absolute path", p)
+	}
+	name, isDir, err := w.disk.find(path.Join(top, dir, p))
+	switch {
+	case errors.Is(err, errOutside) && w.options.Anywhere:
+		return "", from.notCovered("%s is %v", p, err)
+	case err != nil:
+		return "", from.invalid("%s: %w", p, plain(err))
+	case isDir:
+		return "", from.invalid("%s is a directory, not a file", p)
+	case !w.options.Anywhere && dir != "." && !strings.HasPrefix(name, dir+"/"):
+		return "", from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
+	}
+	w.files[name] = true
+	return name, nil
+}
+
+// plain returns an error without the operation and the path that a file system adds.
+func plain(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}
+
+// decode reads objects as kustomize does, unless their aliases stand for too much.
+func (w *walk) decode(content []byte) ([]*resource.Resource, error) {
+	if err := checkAliases(content); err != nil {
+		return nil, err
+	}
+	return w.factory.SliceFromBytes(content)
+}
+
+// inlineOrFile follows an entry of patchesStrategicMerge, which is a patch or the name of a file.
+func (k *kustomization) inlineOrFile(w *walk, file reference) error {
+	_, err := w.decode([]byte(file.text))
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(file.text, "\n"):
+		return file.invalid("neither a patch nor the name of a file: %w", err)
+	}
+	return w.load(k.dir, file)
+}
+
+// isURL tells whether kustomize would download a file from the network.
+func isURL(ref string) bool {
+	scheme, _, ok := strings.Cut(ref, ":")
+	scheme = strings.ToLower(scheme)
+	return ok && (scheme == "http" || scheme == "https")
+}
+
+// isRepository tells whether kustomize may take a reference for the URL of a git repository, which it would clone. Kustomize
+// looks for a file of that name first; here, such a file is not looked for.
+func isRepository(ref string) bool {
+	ref = strings.ToLower(ref)
+	ref = strings.TrimPrefix(ref, "git::")
+	for _, prefix := range []string{"ssh://", "https://", "http://", "file://", "github.com/", "github.com:"} {
+		if strings.HasPrefix(ref, prefix) {
+			return true
+		}
+	}
+	user, rest, ok := strings.Cut(ref, "@")
+	return ok && user != "" && !strings.ContainsAny(user, "/.:") && strings.ContainsAny(rest, "/:")
+}
+
+// withFields changes the fields of a kustomization file. Their names may have any case.
+func withFields(content []byte, change func(fields map[string]json.RawMessage) error) ([]byte, error) {
+	j, err := yaml.YAMLToJSON(content)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(j, &fields); err != nil {
+		return nil, err
+	}
+	if err := change(fields); err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
+}
