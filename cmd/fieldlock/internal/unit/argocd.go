@@ -3,7 +3,6 @@ package unit
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -126,15 +125,6 @@ func application(s definedSpec) (*argo.Application, error) {
 		}
 	}
 	return a, nil
-}
-
-// at gives a reason without a file the file of its unit.
-func at(file string, err error) error {
-	var missing *rendered.NotCovered
-	if errors.As(err, &missing) && missing.File == "" {
-		return &rendered.NotCovered{File: file, Reason: missing.Reason}
-	}
-	return err
 }
 
 // applicationSets are Argo CD's ApplicationSets. What they print are Applications.

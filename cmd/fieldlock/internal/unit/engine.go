@@ -1,64 +1,22 @@
 package unit
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/settings"
-	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// Options say how units are found and rendered.
-type Options struct {
-	// Plain leaves units out: all files are read as they are written.
-	Plain bool
-	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
-	// that both sides have alike.
-	Values bool
-	// Charts has, for directories of charts, how they are rendered.
-	Charts map[string][]settings.Release
-	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
-	Exclude func(name string) bool
-	// Tool, unless nil, returns who deploys a file or unit of which no unit tells, by the name of the file; "" if that is not known.
-	Tool func(name string) tool.Name
-	// ReadExpected reads expected output of tests like any other file.
-	ReadExpected bool
-	// Fetch, unless nil, gets charts and bases that the tree does not have.
-	Fetch *fetch.Client
-	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
-	// serves besides Kubernetes' own kinds.
-	KubeVersion string
-	APIVersions []string
-	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
-	Builtin func(group, kind string) bool
-	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
-	Policies []*yamldoc.Document
-	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
-	InTree func(url string) bool
-	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
-	Repository Repository
-	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
-	Texts, Origins bool
-	// Limits bound the rendering.
-	Limits worker.Limits
-	// Step, unless nil, is called after each unit that is rendered.
-	Step func()
-}
 
 // engine finds and renders the units of one or two trees. What both trees have alike is read and rendered once.
 type engine struct {
@@ -72,7 +30,7 @@ type engine struct {
 	closed  map[string]closure // by kind, directory and specification
 
 	definitions map[string]*fileDefinitions // by the ID of the file
-	revisions   map[string]revision         // by their names
+	revisions   *revisions
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
@@ -87,17 +45,13 @@ type closure struct {
 func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
-		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: map[string]revision{},
+		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: newRevisions(o.Repository),
 	}
 }
 
 func (e *engine) close() {
 	e.pool.Close()
-	for _, r := range e.revisions {
-		if r.err == nil {
-			r.done()
-		}
-	}
+	e.revisions.close()
 }
 
 // side is a tree and its units.
@@ -112,54 +66,11 @@ type side struct {
 	doubts     map[string][]*Unit // the units that read a file with rules, if they can be rendered
 	elsewhere  []*Unit            // whose files are not in the tree
 	excluded   []*Unit
-	leftOut    []*Unit                      // those beyond maxUnits
-	defined    []*Unit                      // those that are files or that files define, as they are written
-	readers    map[string][]*Unit           // the units that read a file, also those that are not deployed as they are written
-	found      map[string][]fileObject      // what objects has found
-	generators map[string][]byte            // the kustomization files that generate objects
-	generates  map[string]map[string]string // what generated has found
-	edits      *edits                       // what the change touches; nil if there is only one side
-}
-
-// find finds the units of a tree.
-func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{}, found: map[string][]fileObject{},
-		generates: map[string]map[string]string{}}
-	if e.Plain {
-		return s, nil
-	}
-	for _, name := range kindNames {
-		units, err := e.kinds[name].find(t, &e.Options)
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range units {
-			if s.byKey[u.key()] == nil {
-				s.close(u)
-				s.units, s.byKey[u.key()] = append(s.units, u), u
-			}
-		}
-	}
-	s.discover()
-	s.exclude()
-	s.claim()
-	return s, nil
-}
-
-// exclude takes out the units whose definition is left out.
-func (s *side) exclude() {
-	if s.Exclude == nil {
-		return
-	}
-	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
-		if s.Exclude(u.File) {
-			s.excluded = append(s.excluded, u)
-			delete(s.byKey, u.key())
-			return true
-		}
-		return false
-	})
-	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool { return s.Exclude(u.File) })
+	leftOut    []*Unit            // those beyond maxUnits
+	defined    []*Unit            // those that are files or that files define, as they are written
+	readers    map[string][]*Unit // the units that read a file, also those that are not deployed as they are written
+	candidates *candidates        // the objects that its definitions may refer to
+	edits      *edits             // what the change touches; nil if there is only one side
 }
 
 // close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.
@@ -188,103 +99,12 @@ func (s *side) close(u *Unit) {
 	u.Reads, u.lacking, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.elsewhere, c.err, nil
 }
 
-// claim notes the files that are input of units.
-func (s *side) claim() {
-	owners := map[string][]*Unit{}
-	dirs := map[string]bool{}   // of units whose files are not known
-	mayFail := map[*Unit]bool{} // units whose rules may count as they are written
-	claim := func(u *Unit, name string) {
-		switch {
-		case !mayFail[u] || !s.hasRules(name):
-			s.input[name] = true
-		case u.Err == nil && !slices.Contains(s.doubts[name], u):
-			s.doubts[name] = append(s.doubts[name], u)
-		}
-	}
-	for _, u := range s.units {
-		mayFail[u] = s.mayFail(u)
-		for _, name := range u.Reads {
-			if u.peeks || u.tree != nil {
-				break
-			}
-			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
-				claim(u, name)
-			}
-		}
-		if u.owns != nil {
-			owners[u.dir] = append(owners[u.dir], u)
-		}
-		if u.Err != nil && u.kind.find != nil {
-			dirs[u.dir] = true
-		}
-	}
-	for _, name := range s.tree.Paths() {
-		if dirs[path.Dir(name)] && !s.hasRules(name) {
-			s.input[name] = true
-		}
-		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
-			for _, u := range owners[dir] {
-				if u.owns(name) {
-					claim(u, name)
-				}
-			}
-			if dir == "." {
-				break
-			}
-		}
-	}
-}
-
-// isInput reports whether some unit reads a file, so that it is not objects as they are written. It renders the units that are in doubt.
-func (s *side) isInput(name string) bool {
-	return s.input[name] || slices.ContainsFunc(s.doubts[name], func(u *Unit) bool {
-		_, err := s.render(u)
-		return !isMissing(err)
-	})
-}
-
-// rules matches the text of a definition that judges objects: a CRD, or an admission policy.
-var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
-
-// mayFail reports whether a unit cannot be rendered, or lacks something: whether it can be rendered without that, only rendering tells.
-func (s *side) mayFail(u *Unit) bool {
-	if u.Err != nil || u.lacking.First != nil {
-		return true
-	}
-	data, err := u.in(s.tree).ReadFile(path.Join(u.dir, "Chart.yaml"))
-	return err == nil && bytes.Contains(data, []byte("dependencies:"))
-}
-
-// hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no unit that reads
-// them can be rendered, so they are read as they are written.
-func (s *side) hasRules(name string) (found bool) {
-	if !manifest.HasObjects(name) {
-		return false
-	}
-	scan(s.tree, name, func(data []byte) {
-		found = rules.Match(data) && (path.Base(path.Dir(name)) == "crds" || !bytes.Contains(data, []byte("{{")))
-	})
-	return found
-}
-
 // result is what came of rendering.
 type result struct {
 	once    sync.Once
 	objects []Object
 	lacks   *rendered.NotCovered // what they were rendered without
 	err     error
-}
-
-// Object is one object of a unit.
-type Object struct {
-	// Document is the object as it is rendered. Its positions are not those of a file.
-	*yamldoc.Document
-	// File is the file of the tree that the object is written in, or the template that prints it, "" where that is not known;
-	// Cause is the file that last changed it on its way, if any.
-	File, Cause string
-	Role        rendered.Role
-	Unknown     []string // places whose values the tree does not tell, as JSON pointers
-	Text        []byte   // with Options.Texts, as the tool prints it
 }
 
 // render renders a unit of the side.
@@ -372,11 +192,26 @@ func (s *side) builds(u *Unit) *Unit {
 	return nil
 }
 
+// at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart with each
+// of its files of values; nil for any other directory.
+func (s *side) at(dir string) []*Unit {
+	var units []*Unit
+	for _, name := range kindNames {
+		if k := s.kinds[name]; k.at != nil {
+			units = append(units, k.at(s.tree, dir, &s.Options)...)
+		}
+	}
+	for _, u := range units {
+		s.close(u)
+	}
+	return units
+}
+
 // renderAnew renders a unit once more.
 func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rendered.NotCovered, err error) {
 	job, err := u.job(s.tree)
 	if err == nil {
-		err = s.fetch(u, job)
+		err = u.fetch(s.Fetch, s.tree, job)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -416,8 +251,46 @@ func (s *side) renderAll(units []*Unit) {
 	manifest.Each(len(units), func(i int) { s.render(units[i]) })
 }
 
-// exists reports whether a tree has a file.
-func exists(t Tree, name string) bool {
-	info, err := fs.Stat(t, name)
-	return err == nil && !info.IsDir()
+// kinds returns all kinds of units by their names.
+func kinds() map[string]*kind {
+	all := map[string]*kind{}
+	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
+		all[k.name] = k
+	}
+	return all
+}
+
+// kindNames are the kinds in the order in which they are found.
+var kindNames = []string{"kustomization", "chart"}
+
+// Renderers returns what a worker renders.
+func Renderers() map[string]worker.Renderer {
+	all := map[string]worker.Renderer{}
+	for name, k := range kinds() {
+		all[name] = k.render
+	}
+	return all
+}
+
+// fileDefinitions are the definitions in a text, and which other words it has.
+type fileDefinitions struct {
+	defines        bool // it may have definitions
+	named          bool // it has the words of one: group and kind
+	documents      []*yamldoc.Document
+	holds          bool // a template that may define others
+	templated      bool
+	policies, crds bool
+}
+
+// kindOf returns the kind of unit that an object defines; nil for none.
+func (e *engine) kindOf(object map[string]any) *kind {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	for _, k := range e.kinds {
+		if k.group != "" && k.group == group && k.object == name {
+			return k
+		}
+	}
+	return nil
 }

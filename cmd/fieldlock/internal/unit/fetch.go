@@ -32,8 +32,8 @@ func (u *Unit) chartDir(c fetch.Chart) string {
 
 // fetch adds the charts and bases that a unit needs to its job: those that define it, those that its kustomizations name, and the
 // dependencies of charts in the tree. A dependency that cannot be had is told only if the values enable it.
-func (s *side) fetch(u *Unit, job *worker.Job) error {
-	if s.Fetch == nil {
+func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
+	if client == nil {
 		return nil
 	}
 	add := func(dir string, files map[string][]byte) {
@@ -42,7 +42,7 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 		}
 	}
 	for dir, c := range u.fetched {
-		files, err := s.Fetch.Chart(c)
+		files, err := client.Chart(c)
 		if err != nil {
 			return &rendered.NotCovered{File: u.File, Reason: fmt.Sprintf("its chart %s of %s cannot be fetched: %v", c, withoutUser(c.Repo), err)}
 		}
@@ -51,7 +51,7 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 	needed := slices.Clone(u.elsewhere)
 	for _, name := range u.Reads {
 		if path.Base(name) == "Chart.yaml" {
-			list, _ := helm.Elsewhere(s.tree, path.Dir(name)) // a mistake shows when the chart is rendered
+			list, _ := helm.Elsewhere(t, path.Dir(name)) // a mistake shows when the chart is rendered
 			needed = append(needed, list...)
 		}
 	}
@@ -65,13 +65,13 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 		var err error
 		if d.Name == "" {
 			var b *fetch.Base
-			if b, err = s.Fetch.Base(d.Repository); err == nil {
+			if b, err = client.Base(d.Repository); err == nil {
 				add(path.Join(dir, kustomize.FetchedTree), b.Files)
 				files = map[string][]byte{kustomize.FetchedAt: []byte(b.At)}
 				needed = append(needed, b.Elsewhere...)
 			}
 		} else {
-			files, err = s.Fetch.Chart(fetch.Chart{Repo: d.Repository, Name: d.Name, Version: d.Version})
+			files, err = client.Chart(fetch.Chart{Repo: d.Repository, Name: d.Name, Version: d.Version})
 		}
 		if err != nil {
 			files = helm.Unfetched(err)

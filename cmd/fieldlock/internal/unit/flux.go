@@ -2,10 +2,7 @@ package unit
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"io/fs"
-	"maps"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
@@ -13,75 +10,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// definedSpec is how a unit is rendered that an object defines.
-type definedSpec struct {
-	Object map[string]any
-	// InTree tells of each source whether it is the tree.
-	InTree []bool
-	// Paths are those of the sources in an ApplicationSet's templates, without those of other repositories.
-	Paths []string
-	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
-	Referenced []map[string]any
-	Ignore     string         // of the source
-	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
-	// Sources tell what decides about a source that is not in the tree.
-	Sources []map[string]any
-	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
-	Fetched     []string
-	KubeVersion string
-	APIVersions []string
-	Upgrade     bool // of a HelmRelease
-}
-
-// undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what it applies.
-var undecided = [...]string{"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback", "driftDetection", "revisionHistoryLimit", "info"}
-
-// deciding returns the specification without what does not decide about the objects of the unit.
-func (s definedSpec) deciding() []byte {
-	spec, _ := s.Object["spec"].(map[string]any)
-	spec = maps.Clone(spec)
-	for _, field := range undecided {
-		delete(spec, field)
-	}
-	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
-	return encode(s)
-}
-
-// referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
-func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, bool) {
-	for _, o := range s.Referenced {
-		in, _ := yamldoc.At(o, "metadata", "namespace").(string)
-		if o["kind"] == kind && yamldoc.At(o, "metadata", "name") == name && (in == "" || in == namespace) {
-			return o, true
-		}
-	}
-	return nil, false
-}
-
-// defines returns the specification of a unit that an object defines.
-func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
-	spec := &definedSpec{Object: o.Object, KubeVersion: d.KubeVersion, APIVersions: d.APIVersions}
-	for _, r := range references {
-		if found, ok := d.lookup(r); ok {
-			spec.Referenced = append(spec.Referenced, found)
-		}
-	}
-	return spec
-}
-
-// deciding returns the fields that decide about the content of a source, not how often it is read.
-func deciding(spec map[string]any) map[string]any {
-	decides := map[string]any{}
-	for _, field := range [...]string{
-		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
-	} {
-		if value, ok := spec[field]; ok {
-			decides[field] = value
-		}
-	}
-	return decides
-}
 
 // sources returns what decides about the content of a source, and of its own source.
 func (d *definer) sources(r flux.Reference) []map[string]any {
@@ -98,28 +26,6 @@ func (d *definer) sources(r flux.Reference) []map[string]any {
 		all = append(all, d.sources(of)...)
 	}
 	return all
-}
-
-// unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another unit may read the file
-// and print the definition as it should be, with a variable or with text that YAML takes for a boolean.
-func (k *kind) unread(d *definer, o Object, err error) *Unit {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return nil
-	}
-	return &Unit{
-		Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, spec: encode(d.defines(o, nil)), unread: true,
-		missing: &rendered.NotCovered{File: o.File, Reason: "a field of its definition has the wrong type, " + wrong.Value},
-	}
-}
-
-// nameOf returns namespace and name of an object.
-func nameOf(object map[string]any) string {
-	name, _ := yamldoc.At(object, "metadata", "name").(string)
-	if namespace, _ := yamldoc.At(object, "metadata", "namespace").(string); namespace != "" {
-		return namespace + "/" + name
-	}
-	return name
 }
 
 // fluxKustomizations are Flux's Kustomizations.
@@ -192,9 +98,4 @@ func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 // inTree reports whether the tree is a repository of that URL.
 func (o *Options) inTree(url string) bool {
 	return !strings.HasPrefix(url, "oci://") && (o.InTree == nil || o.InTree(url))
-}
-
-func isDir(t Tree, name string) bool {
-	info, err := t.Stat(name)
-	return err == nil && info.IsDir()
 }

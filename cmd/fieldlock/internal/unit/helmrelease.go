@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
@@ -78,24 +77,6 @@ func helmReleases() *kind {
 		return h.Build(ctx, files, s.referenced, flux.Cluster{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions})
 	})
 	return k
-}
-
-// uninstalls returns why Flux deletes all objects of the old unit before it applies the new one, "" if it updates them.
-func (c *comparison) uninstalls(p unitPair) string {
-	if p.new == nil || p.old == nil || p.forced || p.new.Kind != "HelmRelease" || p.old.Kind != "HelmRelease" {
-		return ""
-	}
-	newSpec, oldSpec := decode[definedSpec](p.new.spec), decode[definedSpec](p.old.spec)
-	h, err := release(&newSpec)
-	old, oldErr := release(&oldSpec)
-	if err != nil || oldErr != nil {
-		return ""
-	}
-	chart, was := helm.Name(p.new.in(c.news.tree), p.new.dir), helm.Name(p.old.in(c.olds.tree), p.old.dir)
-	if h.Fetched || old.Fetched { // a repository has charts by their names
-		chart, was = p.new.fetched[p.new.dir].Name, p.old.fetched[p.old.dir].Name
-	}
-	return h.Reinstalls(old, chart, was)
 }
 
 // release reads the HelmRelease of a specification.

@@ -3,7 +3,6 @@ package unit
 import (
 	"context"
 	"io/fs"
-	"path"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -59,9 +58,4 @@ func (k *kind) kustomization(dir, file string, o *Options) *Unit {
 	u := &Unit{Kind: k.name, Name: dir, File: file, kind: k, dir: dir}
 	u.spec = encode(kustomizationSpec{KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
 	return u
-}
-
-func isKustomization(name string) bool {
-	base := path.Base(name)
-	return base == "kustomization.yaml" || base == "kustomization.yml"
 }

@@ -3,12 +3,8 @@ package unit
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -133,16 +129,6 @@ func (s *side) inTemplates(name string) bool {
 	return false
 }
 
-// fileDefinitions are the definitions in a text, and which other words it has.
-type fileDefinitions struct {
-	defines        bool // it may have definitions
-	named          bool // it has the words of one: group and kind
-	documents      []*yamldoc.Document
-	holds          bool // a template that may define others
-	templated      bool
-	policies, crds bool
-}
-
 // definitionsIn returns what a file defines; nil for most files, and for one that cannot be read.
 func (s *side) definitionsIn(name string) *fileDefinitions {
 	id, err := s.tree.ID(name)
@@ -195,19 +181,6 @@ func (e *engine) namesDefinition(data []byte) bool {
 
 // definers are the groups of the kinds that define units.
 var definers = [][]byte{[]byte("toolkit.fluxcd.io"), []byte("argoproj.io")}
-
-// kindOf returns the kind of unit that an object defines; nil for none.
-func (e *engine) kindOf(object map[string]any) *kind {
-	apiVersion, _ := object["apiVersion"].(string)
-	name, _ := object["kind"].(string)
-	group, _, _ := strings.Cut(apiVersion, "/")
-	for _, k := range e.kinds {
-		if k.group != "" && k.group == group && k.object == name {
-			return k
-		}
-	}
-	return nil
-}
 
 // index notes which files a unit reads.
 func (d *discovery) index(u *Unit) {
@@ -342,39 +315,4 @@ func (s *side) fileOf(u *Unit, o Object) string {
 		}
 	}
 	return u.File
-}
-
-// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one definition, each with
-// its own patches.
-func (u *Unit) key() string {
-	if u.parent == nil {
-		return u.written()
-	}
-	return u.written() + "\x00" + u.parent.written()
-}
-
-// written identifies the definition of a unit, whoever prints it.
-func (u *Unit) written() string {
-	if u.kind.group == "" {
-		return u.String()
-	}
-	return u.String() + "\x00" + u.File
-}
-
-// id identifies a definition, however a parent has changed it, and a chart, whatever its values.
-func (u *Unit) id() string {
-	if u.kind.group == "" {
-		return u.Kind + "\x00" + u.File
-	}
-	return u.Kind + "\x00" + u.Name + "\x00" + u.File
-}
-
-// remote reports whether a unit is rendered from what is not in the tree.
-func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
-
-// digestOf returns a digest of an object.
-func digestOf(object map[string]any) string {
-	data, _ := json.Marshal(object)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

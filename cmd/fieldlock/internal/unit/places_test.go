@@ -198,7 +198,7 @@ func TestRevisions(t *testing.T) {
 		commit: commit, strings.ToUpper(commit): commit, "0123456": "0123456",
 		"v3.0.0": "error", "v9.*": "error", "fedcba9": "error", strings.Repeat("f", 40): "error", "refs/tags/none": "error",
 	} {
-		if got := named(e.argoRevision(name)); got != want && !(want == "error" && strings.HasPrefix(got, "error")) {
+		if got := named(e.revisions.argoRevision(name)); got != want && !(want == "error" && strings.HasPrefix(got, "error")) {
 			t.Errorf("Argo CD %q: %s, want %s", name, got, want)
 		}
 	}
@@ -212,12 +212,12 @@ func TestRevisions(t *testing.T) {
 		{map[string]any{"commit": "0123456"}, "error"}, {map[string]any{"tag": "none"}, "error"}, {map[string]any{"semver": "9.x"}, "error"},
 		{map[string]any{"semver": "x.y"}, "error"}, {map[string]any{"name": "refs/pull/1/head"}, "error"},
 	} {
-		if got := named(e.fluxRevision(source(row.ref))); got != row.want && !(row.want == "error" && strings.HasPrefix(got, "error")) {
+		if got := named(e.revisions.fluxRevision(source(row.ref))); got != row.want && !(row.want == "error" && strings.HasPrefix(got, "error")) {
 			t.Errorf("Flux %v: %s, want %s", row.ref, got, row.want)
 		}
 	}
-	e.Repository = nil
-	if got := named(e.argoRevision("v1.2.0")) + named(e.fluxRevision(source(map[string]any{"tag": "stable"}))); got != "herehere" {
+	e.revisions.repository = nil
+	if got := named(e.revisions.argoRevision("v1.2.0")) + named(e.revisions.fluxRevision(source(map[string]any{"tag": "stable"}))); got != "herehere" {
 		t.Errorf("without a repository: %s", got)
 	}
 }

@@ -1,11 +1,9 @@
 package unit
 
 import (
-	"iter"
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -42,7 +40,7 @@ func (c *comparison) otherFiles(wanted identities) {
 	}
 	for _, f := range c.oldSide.Others() {
 		now := kept[f.Path]
-		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.alike(now, &f) || c.olds.isInput(f.Path) {
+		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.sameContent(now, &f) || c.olds.isInput(f.Path) {
 			continue
 		}
 		if data, err := c.oldSide.content(&f); err != nil || !wanted.in(data, true) {
@@ -98,55 +96,8 @@ func (c *comparison) addOther(f manifest.File, stays, wanted identities) {
 	c.out.New = append(c.out.New, both)
 }
 
-// identity is what an object is recognized by, apart from its namespace.
-type identity struct{ kind, name string }
-
 // identities have the namespaces of objects.
 type identities map[identity][]string
-
-func identityOf(d *yamldoc.Document) (id identity, namespace string) {
-	id.kind, _ = d.Object["kind"].(string)
-	id.name, _ = yamldoc.At(d.Object, "metadata", "name").(string)
-	namespace, _ = yamldoc.At(d.Object, "metadata", "namespace").(string)
-	return id, namespace
-}
-
-// named identifies an object by group, kind, namespace and name.
-type named struct {
-	of        [2]string
-	id        identity
-	namespace string
-}
-
-func namedAs(d *yamldoc.Document) named {
-	id, namespace := identityOf(d)
-	apiVersion, _ := d.Object["apiVersion"].(string)
-	group, _ := kindindex.GroupVersion(apiVersion)
-	return named{[2]string{group, id.kind}, id, namespace}
-}
-
-// objectsOf returns the objects of files, with what identifies them.
-func objectsOf(files []manifest.File) iter.Seq2[*yamldoc.Document, named] {
-	return func(yield func(*yamldoc.Document, named) bool) {
-		for _, f := range files {
-			for _, d := range f.Documents {
-				if as := namedAs(d); as.id.kind != "" && !yield(d, as) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// byName returns the objects of a unit by what identifies them.
-func byName(objects []Object) map[named][]*Object {
-	all := map[named][]*Object{}
-	for i := range objects {
-		as := namedAs(objects[i].Document)
-		all[as] = append(all[as], &objects[i])
-	}
-	return all
-}
 
 func (s identities) add(files []manifest.File) {
 	for _, as := range objectsOf(files) {

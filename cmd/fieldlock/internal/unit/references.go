@@ -1,7 +1,6 @@
 package unit
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -33,28 +30,8 @@ import (
 // Before anything is rendered, an object counts as it is written, and the record of the unit has the records of the units that may print it
 // (side.record). Where these differ, and before the unit is rendered, the object counts as they print it (side.resolve).
 
-// references are the objects that a definition refers to.
-type references map[flux.Reference]*meaning
-
-// meaning is what a reference means.
-type meaning struct {
-	object map[string]any // as it is written; nil if there is none, or if kustomize generates it
-	files  []string       // that hold the object or generate it, all with the same content
-	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
-	contents map[string]string
-	apart    map[string]bool
-}
-
-// content identifies the content of the object, "" for none.
-func (m *meaning) content() string {
-	if len(m.files) == 0 {
-		return ""
-	}
-	return m.contents[m.files[0]]
-}
-
-// definer reads the definition of a unit.
-type definer struct {
+// reading is the definition of a unit while it is read.
+type reading struct {
 	*side
 	unit    *Unit // what is known before: its name, its file, the unit that prints its definition, and what it keeps
 	refers  references
@@ -64,16 +41,16 @@ type definer struct {
 
 // define returns the unit that an object defines, which a unit has printed, or a file holds; nil for none.
 func (s *side) define(o Object, parent *Unit) *Unit {
-	return (&definer{side: s, unit: &Unit{parent: parent}}).define(o)
+	return (&reading{side: s, unit: &Unit{parent: parent}}).define(o)
 }
 
-func (d *definer) define(o Object) *Unit {
+func (d *reading) define(o Object) *Unit {
 	k := d.kindOf(o.Object)
 	if k == nil {
 		return nil
 	}
 	d.unit.Kind, d.unit.Name, d.unit.File, d.refers = k.name, nameOf(o.Object), o.File, references{}
-	u := k.from(d, o)
+	u := k.from(&definer{Options: &d.Options, revisions: d.revisions, lookup: d.lookup}, o)
 	if u == nil {
 		return nil
 	}
@@ -85,7 +62,7 @@ func (d *definer) define(o Object) *Unit {
 }
 
 // lookup returns the object that a reference means.
-func (d *definer) lookup(r flux.Reference) (object map[string]any, ok bool) {
+func (d *reading) lookup(r flux.Reference) (object map[string]any, ok bool) {
 	m := d.refers[r]
 	if m == nil {
 		m = d.meaning(r)
@@ -98,15 +75,15 @@ func (d *definer) lookup(r flux.Reference) (object map[string]any, ok bool) {
 }
 
 // meaning finds what a reference means.
-func (d *definer) meaning(r flux.Reference) *meaning {
+func (d *reading) meaning(r flux.Reference) *meaning {
 	m := &meaning{contents: map[string]string{}, apart: map[string]bool{}}
 	objects := map[string]map[string]any{} // of those in one file the last, as kubectl applies them
-	for _, w := range d.objects(r.Kind, r.Name) {
+	for _, w := range d.candidates.objects(r.Kind, r.Name) {
 		if means(r, w.object) {
-			objects[w.file], m.contents[w.file] = w.object, d.contentOf(w.object)
+			objects[w.file], m.contents[w.file] = w.object, d.candidates.contentOf(w.object)
 		}
 	}
-	maps.Copy(m.contents, d.generated(r))
+	maps.Copy(m.contents, d.candidates.generated(r))
 	m.files = slices.Sorted(maps.Keys(m.contents))
 	if len(m.files) > 1 {
 		m.files = slices.DeleteFunc(m.files, func(file string) bool {
@@ -132,24 +109,6 @@ func (d *definer) meaning(r flux.Reference) *meaning {
 	return m
 }
 
-// differ reports whether the files have different contents.
-func (m *meaning) differ() bool {
-	return slices.ContainsFunc(m.files, func(file string) bool { return m.contents[file] != m.content() })
-}
-
-// means reports whether a reference may mean an object. A namespace that one of both does not give is any.
-func means(r flux.Reference, object map[string]any) bool {
-	namespace, _ := yamldoc.At(object, "metadata", "namespace").(string)
-	return object["kind"] == r.Kind && yamldoc.At(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
-}
-
-// inOrder returns references sorted.
-func inOrder[V any](of map[flux.Reference]V) []flux.Reference {
-	return slices.SortedFunc(maps.Keys(of), func(a, b flux.Reference) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-}
-
 // isElsewhere reports whether a file with an object is for another cluster than a unit: all that apply the file are.
 func (s *side) isElsewhere(u *Unit, file string) bool {
 	return !slices.ContainsFunc(s.appliers(u), func(by *Unit) bool {
@@ -167,18 +126,6 @@ func (s *side) isOtherCluster(u *Unit, file string) bool {
 		dir = path.Dir(dir)
 	}
 	return dir != file && slices.ContainsFunc(s.defined, func(other *Unit) bool { return below(other.File, dir) && other.clashes(u) })
-}
-
-// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
-func (u *Unit) clashes(other *Unit) bool {
-	for x := u; x != nil; x = x.parent {
-		for y := other; y != nil; y = y.parent {
-			if x.String() == y.String() && x.File != y.File {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isOwn reports whether the root that applies a unit applies a file, too. Roots in one directory count as one.
@@ -222,14 +169,6 @@ func (s *side) appliers(u *Unit) []*Unit {
 		return by
 	}
 	return []*Unit{u}
-}
-
-// root returns the unit that a unit comes from in the end.
-func (u *Unit) root() *Unit {
-	for u.parent != nil {
-		u = u.parent
-	}
-	return u
 }
 
 // record identifies all that a unit may read: its definition, its files, and the units that may print the objects that it refers to. It is
@@ -284,7 +223,7 @@ func (s *side) resolve(u *Unit) {
 				if printed[r] == nil {
 					printed[r] = o.Object
 				}
-				contents[s.contentOf(o.Object)] = p.String()
+				contents[s.candidates.contentOf(o.Object)] = p.String()
 			}
 		}
 		if contents[m.content()] != "" && len(contents) == 1 {
@@ -305,7 +244,7 @@ func (s *side) resolve(u *Unit) {
 
 // redefine defines a unit with other objects that it refers to: those of the files that it keeps, and those that are printed.
 func (s *side) redefine(u *Unit, printed map[flux.Reference]map[string]any) {
-	d := &definer{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, printed: printed}
+	d := &reading{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, printed: printed}
 	again := d.define(Object{Document: &yamldoc.Document{Object: decode[definedSpec](u.spec).Object}, File: u.File})
 	if again == nil {
 		u.Err = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}
@@ -313,141 +252,4 @@ func (s *side) redefine(u *Unit, printed map[flux.Reference]map[string]any) {
 	}
 	again.document = u.document
 	*u = *again
-}
-
-// wasDefined returns the unit of OLD whose definition is that of a unit, perhaps in another file.
-func (c *comparison) wasDefined(n, old *Unit) *Unit {
-	if old == nil {
-		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
-		if i >= 0 {
-			return c.olds.units[i]
-		}
-	}
-	return old
-}
-
-// keepMeaning makes a unit refer to the objects of the files that OLD means, as long as NEW has these: a change may add others of their names.
-func (c *comparison) keepMeaning(n, old *Unit) {
-	keeps := map[flux.Reference]string{}
-	for r, was := range old.refers {
-		if now := n.refers[r]; now != nil && len(was.files) > 0 && !slices.Contains(now.files, was.files[0]) && now.contents[was.files[0]] != "" {
-			keeps[r] = was.files[0]
-		}
-	}
-	if len(keeps) > 0 {
-		n.keeps = keeps
-		c.news.redefine(n, nil)
-	}
-}
-
-// unsure returns a file with an object that a unit may refer to as well and that changes, "" for none.
-func (n *Unit) unsure(old *Unit) string {
-	for _, r := range inOrder(n.refers) {
-		now, was := n.refers[r], old.refers[r]
-		if was == nil {
-			continue
-		}
-		for _, file := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(now.contents)), maps.Keys(was.contents))) {
-			content, before := now.contents[file], was.contents[file]
-			counts := content != "" && !now.apart[file] || before != "" && !was.apart[file]
-			if counts && content != before && (content != "" && content != now.content() || before != "" && before != was.content()) {
-				return file
-			}
-		}
-	}
-	return ""
-}
-
-// fileObject is an object of a file.
-type fileObject struct {
-	file   string
-	object map[string]any
-}
-
-// objects returns the objects of a kind with a name that files of the tree hold, in any namespace.
-func (s *side) objects(kind, name string) []fileObject {
-	key := kind + "\x00" + name
-	if found, known := s.found[key]; known || strings.Contains(name, "$") {
-		return found
-	}
-	var found []fileObject
-	for _, file := range s.tree.Paths() {
-		if !manifest.HasObjects(file) {
-			continue
-		}
-		data, err := s.tree.ReadFile(file)
-		if err != nil || !mentions(data, kind, name) {
-			continue
-		}
-		documents, _, _ := s.shared.Read(file, data)
-		for _, d := range documents {
-			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name && isReferred(d.Object) {
-				found = append(found, fileObject{file, d.Object})
-			}
-		}
-	}
-	s.found[key] = found
-	return found
-}
-
-// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.
-func isReferred(object map[string]any) bool {
-	apiVersion, _ := object["apiVersion"].(string)
-	if kind := object["kind"]; kind == "ConfigMap" || kind == "Secret" {
-		return apiVersion == "v1"
-	}
-	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
-}
-
-// generated identifies, for each kustomization that generates an object, what it is generated from.
-func (s *side) generated(r flux.Reference) map[string]string {
-	key := r.Kind + "\x00" + r.Name
-	if all, known := s.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
-		return all
-	}
-	if s.generators == nil {
-		s.generators = map[string][]byte{}
-		for _, file := range s.tree.Paths() {
-			if isKustomization(file) {
-				if data, err := s.tree.ReadFile(file); err == nil && mentions(data, "Generator") {
-					s.generators[file] = data
-				}
-			}
-		}
-	}
-	all := map[string]string{}
-	for file, data := range s.generators {
-		if !mentions(data, r.Name) {
-			continue
-		}
-		for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
-			all[file] += "\x00" + g.Text
-			for _, name := range g.Files {
-				name = path.Join(path.Dir(file), name)
-				all[file] += "\x00" + name + "\x00" + state(s.tree, name)
-			}
-		}
-	}
-	s.generates[key] = all
-	return all
-}
-
-// contentOf identifies what decides of an object that definitions refer to, and the files that a HelmChart names.
-func (s *side) contentOf(object map[string]any) string {
-	spec, isSource := object["spec"].(map[string]any)
-	if !isSource {
-		data := maps.Clone(object)
-		delete(data, "metadata")
-		delete(data, "sops")
-		return digestOf(data)
-	}
-	content := digestOf(deciding(spec))
-	if dir, _ := spec["chart"].(string); object["kind"] == "HelmChart" && strings.Contains(dir, "/") {
-		for _, name := range s.tree.Paths() {
-			if below(name, path.Clean(dir)) {
-				content += state(s.tree, name)
-			}
-		}
-	}
-	return content
 }

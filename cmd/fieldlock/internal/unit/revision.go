@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -37,18 +38,38 @@ type revision struct {
 	err  error
 }
 
-// at returns the tree of a commit or tag, the same one each time.
-func (e *engine) at(name string) (Tree, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, ok := e.revisions[name]
+// revisions are those that sources ask for. Safe for concurrent use.
+type revisions struct {
+	repository Repository // nil if it is not known
+
+	mu     sync.Mutex
+	byName map[string]revision
+}
+
+func newRevisions(of Repository) *revisions {
+	return &revisions{repository: of, byName: map[string]revision{}}
+}
+
+func (s *revisions) close() {
+	for _, r := range s.byName {
+		if r.err == nil {
+			r.done()
+		}
+	}
+}
+
+// tree returns the tree of a commit or tag, the same one each time.
+func (s *revisions) tree(name string) (Tree, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.byName[name]
 	switch {
 	case ok:
-	case len(e.revisions) >= maxRevisions:
+	case len(s.byName) >= maxRevisions:
 		return nil, fmt.Errorf("sources ask for more than %d revisions", maxRevisions)
 	default:
-		r.tree, r.done, r.err = e.Repository.At(name)
-		e.revisions[name] = r
+		r.tree, r.done, r.err = s.repository.At(name)
+		s.byName[name] = r
 	}
 	return r.tree, r.err
 }
@@ -61,16 +82,16 @@ func notHere(format, name string) *rendered.NotCovered {
 }
 
 // atTag returns the tree of a tag.
-func (e *engine) atTag(tag string) (Tree, error) {
-	if !slices.Contains(e.Repository.Tags(), tag) {
+func (s *revisions) atTag(tag string) (Tree, error) {
+	if !slices.Contains(s.repository.Tags(), tag) {
 		return nil, notHere("the tag %s, which is not here; git fetch --tags brings it if it exists", tag)
 	}
-	return e.at("refs/tags/" + tag)
+	return s.tree("refs/tags/" + tag)
 }
 
 // atCommit returns the tree of a commit.
-func (e *engine) atCommit(id string) (Tree, error) {
-	t, err := e.at(strings.ToLower(id))
+func (s *revisions) atCommit(id string) (Tree, error) {
+	t, err := s.tree(strings.ToLower(id))
 	if err != nil {
 		return nil, notHere("the commit %s, which is not here; git fetch origin %[1]s brings it if it exists", id)
 	}
@@ -85,32 +106,32 @@ var (
 // argoRevision returns the tree of a target revision of Argo CD, nil for the tree under check. The rules are those of lsRemote in
 // util/git/client.go and MaxVersion in util/versions/tags.go (github.com/argoproj/argo-cd at 37ee0097cf85). A name that nothing here
 // has counts as a branch, since clones often have only one, unless it looks like a version or a commit.
-func (e *engine) argoRevision(name string) (Tree, error) {
-	if e.Repository == nil || name == "" || name == "HEAD" {
+func (s *revisions) argoRevision(name string) (Tree, error) {
+	if s.repository == nil || name == "" || name == "HEAD" {
 		return nil, nil
 	}
 	if commitID.MatchString(name) {
-		return e.atCommit(name)
+		return s.atCommit(name)
 	}
 	_, versionErr := semver.NewVersion(name)
 	constraint, err := semver.NewConstraint(name)
 	isRange := versionErr != nil && err == nil
 	if isRange {
-		if tag := newest(e.Repository.Tags(), constraint, semver.NewVersion); tag != "" {
-			return e.atTag(tag)
+		if tag := newest(s.repository.Tags(), constraint, semver.NewVersion); tag != "" {
+			return s.atTag(tag)
 		}
 	}
 	branch, isBranch := strings.CutPrefix(name, "refs/heads/")
 	tag, isTag := strings.CutPrefix(name, "refs/tags/")
 	switch {
-	case isBranch || e.Repository.HasBranch(branch):
+	case isBranch || s.repository.HasBranch(branch):
 		return nil, nil
-	case isTag || slices.Contains(e.Repository.Tags(), name):
-		return e.atTag(tag)
+	case isTag || slices.Contains(s.repository.Tags(), name):
+		return s.atTag(tag)
 	case shortCommit.MatchString(name):
-		return e.atCommit(name)
+		return s.atCommit(name)
 	case versionErr == nil:
-		return e.atTag(name)
+		return s.atTag(name)
 	case isRange:
 		return nil, notHere(noVersion, name)
 	}
@@ -130,12 +151,12 @@ func newest(tags []string, in *semver.Constraints, parse func(string) (*semver.V
 
 // fluxRevision returns the tree of the reference of a GitRepository, nil for the tree under check. Its fields count in the order of
 // gogit.Client.Clone (github.com/fluxcd/pkg/git): commit, name, tag, semver, branch.
-func (e *engine) fluxRevision(source map[string]any) (Tree, error) {
+func (s *revisions) fluxRevision(source map[string]any) (Tree, error) {
 	field := func(name string) string {
 		text, _ := yamldoc.At(source, "spec", "ref", name).(string)
 		return text
 	}
-	if e.Repository == nil {
+	if s.repository == nil {
 		return nil, nil
 	}
 	name := field("name")
@@ -143,17 +164,17 @@ func (e *engine) fluxRevision(source map[string]any) (Tree, error) {
 	switch {
 	case field("commit") != "":
 		if id := field("commit"); commitID.MatchString(id) {
-			return e.atCommit(id)
+			return s.atCommit(id)
 		}
 		return nil, fmt.Errorf("its source is at the commit %q, which is not the ID of one", field("commit"))
 	case isTag:
-		return e.atTag(strings.TrimSuffix(tag, "^{}"))
+		return s.atTag(strings.TrimSuffix(tag, "^{}"))
 	case name != "" && !strings.HasPrefix(name, "refs/heads/"):
 		return nil, notHere("%s, which is neither a branch nor a tag", name)
 	case name != "":
 		return nil, nil
 	case field("tag") != "":
-		return e.atTag(field("tag"))
+		return s.atTag(field("tag"))
 	case field("semver") == "":
 		return nil, nil
 	}
@@ -161,8 +182,8 @@ func (e *engine) fluxRevision(source map[string]any) (Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its source is at the range %q: %w", field("semver"), err)
 	}
-	if tag := newest(e.Repository.Tags(), constraint, fluxVersion); tag != "" {
-		return e.atTag(tag)
+	if tag := newest(s.repository.Tags(), constraint, fluxVersion); tag != "" {
+		return s.atTag(tag)
 	}
 	return nil, notHere(noVersion, field("semver"))
 }
@@ -176,7 +197,7 @@ func fluxVersion(tag string) (*semver.Version, error) {
 }
 
 // revisionOf returns the tree that the sources of an Application are read from, nil for the tree under check.
-func (s *side) revisionOf(a *argo.Application, inTree []bool) (Tree, error) {
+func (s *revisions) revisionOf(a *argo.Application, inTree []bool) (Tree, error) {
 	var names []string
 	for i, source := range a.Sources {
 		if inTree[i] {
@@ -187,7 +208,7 @@ func (s *side) revisionOf(a *argo.Application, inTree []bool) (Tree, error) {
 }
 
 // oneRevision returns the tree of target revisions of Argo CD, which have to lead to the same one.
-func (s *side) oneRevision(names []string) (tree Tree, err error) {
+func (s *revisions) oneRevision(names []string) (tree Tree, err error) {
 	for i, name := range names {
 		t, err := s.argoRevision(name)
 		if err != nil {

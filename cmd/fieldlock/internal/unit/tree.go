@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -279,4 +280,30 @@ func listing(t Tree, name string) string {
 // below reports whether a path is a directory or below it.
 func below(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+func isDir(t Tree, name string) bool {
+	info, err := t.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// exists reports whether a tree has a file.
+func exists(t Tree, name string) bool {
+	info, err := fs.Stat(t, name)
+	return err == nil && !info.IsDir()
+}
+
+// mentions reports whether a text has all of words.
+func mentions(data []byte, words ...string) bool {
+	for _, w := range words {
+		if !bytes.Contains(data, []byte(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isKustomization(name string) bool {
+	base := path.Base(name)
+	return base == "kustomization.yaml" || base == "kustomization.yml"
 }

@@ -1,9 +1,3 @@
-// Package unit reads a tree of files as the tools that deploy it do. A unit is what one tool applies together: a kustomization,
-// a chart, a Flux Kustomization, a HelmRelease, an Argo CD Application. The package finds the units of a tree, the files that
-// each of them reads, and renders them.
-//
-// [Load] does this for one tree, and [Compare] for two, of which it renders only what differs. Renderers run in child processes
-// (package worker) and see only the files of their unit. Nothing outside of a tree is read.
 package unit
 
 import (
@@ -25,10 +19,47 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
-	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/settings"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
+
+// Options say how units are found and rendered.
+type Options struct {
+	// Plain leaves units out: all files are read as they are written.
+	Plain bool
+	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
+	// that both sides have alike.
+	Values bool
+	// Charts has, for directories of charts, how they are rendered.
+	Charts map[string][]settings.Release
+	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
+	Exclude func(name string) bool
+	// Tool, unless nil, returns who deploys a file or unit of which no unit tells, by the name of the file; "" if that is not known.
+	Tool func(name string) tool.Name
+	// ReadExpected reads expected output of tests like any other file.
+	ReadExpected bool
+	// Fetch, unless nil, gets charts and bases that the tree does not have.
+	Fetch *fetch.Client
+	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
+	// serves besides Kubernetes' own kinds.
+	KubeVersion string
+	APIVersions []string
+	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
+	Builtin func(group, kind string) bool
+	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
+	Policies []*yamldoc.Document
+	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
+	InTree func(url string) bool
+	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
+	Repository Repository
+	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
+	Texts, Origins bool
+	// Limits bound the rendering.
+	Limits worker.Limits
+	// Step, unless nil, is called after each unit that is rendered.
+	Step func()
+}
 
 // Unit is what one tool applies together.
 type Unit struct {
@@ -82,55 +113,6 @@ type Unit struct {
 	elsewhere []helm.Dependency
 }
 
-// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
-// kustomization is not known. Helm's method depends on its version and on how the release was installed; force is a PUT, and has no
-// effect on a server-side apply.
-func (u *Unit) applier(name string) tool.Applier {
-	dir := shell.Quote(path.Dir(name))
-	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
-	namespace, object := path.Split(own)
-	flux := func(command string) string {
-		if command += " " + shell.Quote(shell.Resolved(object, "NAME")); namespace != "" {
-			command += " -n " + shell.Quote(shell.Resolved(path.Clean(namespace), "NAMESPACE"))
-		}
-		return command + " --with-source"
-	}
-	switch u.Kind {
-	case "kustomization":
-		return tool.Applier{Apply: "kubectl apply -k " + dir}
-	case "Flux Kustomization":
-		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
-	case "chart":
-		release, namespace := "RELEASE", "NAMESPACE"
-		if spec := decode[chartSpec](u.spec); spec.Name != "" {
-			release = shell.Quote(shell.Resolved(spec.Name, release))
-		}
-		if u.Namespace != "" {
-			namespace = shell.Quote(shell.Resolved(u.Namespace, namespace))
-		}
-		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "",
-			Apply: "helm upgrade " + release + " " + dir + " -n " + namespace}
-	case "HelmRelease":
-		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
-		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades
-		if u.Force {
-			by.Methods = []tool.Method{tool.ServerSide, tool.Replace}
-		}
-		return by
-	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(own, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
-		if u.Applier == "" { // it cannot be read
-			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
-			return by
-		}
-		by.Methods = []tool.Method{tool.Method(u.Applier)}
-		return by
-	case "ApplicationSet": // what it prints are Applications, with the options of its template
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
-	}
-	return tool.Applier{}
-}
-
 // in returns the tree that has the files of the unit: t, unless its source is at another revision.
 func (u *Unit) in(t Tree) Tree {
 	if u.tree != nil {
@@ -163,34 +145,35 @@ type kind struct {
 	render worker.Renderer
 }
 
-// kinds returns all kinds of units by their names.
-func kinds() map[string]*kind {
-	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
-		all[k.name] = k
-	}
-	return all
+// definer is what reading the definition of a unit takes. Its lookup returns the object that a reference means.
+type definer struct {
+	*Options
+	*revisions
+	lookup func(r flux.Reference) (object map[string]any, ok bool)
 }
 
-// kindNames are the kinds in the order in which they are found.
-var kindNames = []string{"kustomization", "chart"}
-
-// Renderers returns what a worker renders.
-func Renderers() map[string]worker.Renderer {
-	all := map[string]worker.Renderer{}
-	for name, k := range kinds() {
-		all[name] = k.render
+// defines returns the specification of a unit that an object defines.
+func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
+	spec := &definedSpec{Object: o.Object, KubeVersion: d.KubeVersion, APIVersions: d.APIVersions}
+	for _, r := range references {
+		if found, ok := d.lookup(r); ok {
+			spec.Referenced = append(spec.Referenced, found)
+		}
 	}
-	return all
+	return spec
 }
 
-// encode returns the specification of a job.
-func encode(spec any) []byte {
-	data, err := json.Marshal(spec)
-	if err != nil {
-		panic(err) // it is made of strings
+// unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another unit may read the file
+// and print the definition as it should be, with a variable or with text that YAML takes for a boolean.
+func (k *kind) unread(d *definer, o Object, err error) *Unit {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return nil
 	}
-	return data
+	return &Unit{
+		Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, spec: encode(d.defines(o, nil)), unread: true,
+		missing: &rendered.NotCovered{File: o.File, Reason: "a field of its definition has the wrong type, " + wrong.Value},
+	}
 }
 
 // maxJob bounds the files of one unit together.
@@ -243,6 +226,54 @@ func (u *Unit) has(name string) bool {
 		}
 	}
 	return false
+}
+
+// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one definition, each with
+// its own patches.
+func (u *Unit) key() string {
+	if u.parent == nil {
+		return u.written()
+	}
+	return u.written() + "\x00" + u.parent.written()
+}
+
+// written identifies the definition of a unit, whoever prints it.
+func (u *Unit) written() string {
+	if u.kind.group == "" {
+		return u.String()
+	}
+	return u.String() + "\x00" + u.File
+}
+
+// id identifies a definition, however a parent has changed it, and a chart, whatever its values.
+func (u *Unit) id() string {
+	if u.kind.group == "" {
+		return u.Kind + "\x00" + u.File
+	}
+	return u.Kind + "\x00" + u.Name + "\x00" + u.File
+}
+
+// remote reports whether a unit is rendered from what is not in the tree.
+func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
+
+// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
+func (u *Unit) clashes(other *Unit) bool {
+	for x := u; x != nil; x = x.parent {
+		for y := other; y != nil; y = y.parent {
+			if x.String() == y.String() && x.File != y.File {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// root returns the unit that a unit comes from in the end.
+func (u *Unit) root() *Unit {
+	for u.parent != nil {
+		u = u.parent
+	}
+	return u
 }
 
 // digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
@@ -308,6 +339,15 @@ func (u *Unit) place(err error) (file string, line int, reason string) {
 	return u.File, u.Line, err.Error()
 }
 
+// at gives a reason without a file the file of its unit.
+func at(file string, err error) error {
+	var missing *rendered.NotCovered
+	if errors.As(err, &missing) && missing.File == "" {
+		return &rendered.NotCovered{File: file, Reason: missing.Reason}
+	}
+	return err
+}
+
 // renderer returns a worker's renderer for a specification of type T.
 func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, spec *T) ([]rendered.Object, error)) worker.Renderer {
 	return func(ctx context.Context, files fstest.MapFS, job *worker.Job) ([]rendered.Object, error) {
@@ -317,15 +357,6 @@ func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, 
 		}
 		return do(ctx, files, job, spec)
 	}
-}
-
-// decode returns the specification of a job that encode has made.
-func decode[T any](data []byte) T {
-	var spec T
-	if err := json.Unmarshal(data, &spec); err != nil {
-		panic(err)
-	}
-	return spec
 }
 
 // sorted returns the names once each, sorted.

@@ -1,0 +1,153 @@
+package unit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// What came of each unit that differs: its objects on both sides, a mistake, or why it is not covered.
+
+// renderChanged renders the units that differ.
+func (c *comparison) renderChanged() {
+	var jobs []func()
+	for _, p := range c.pairs {
+		if !p.changed {
+			continue
+		}
+		if p.new != nil {
+			jobs = append(jobs, func() { c.news.render(p.new) })
+		}
+		if p.old != nil {
+			jobs = append(jobs, func() { c.olds.render(p.old) })
+		}
+	}
+	manifest.Each(len(jobs), func(i int) { jobs[i]() })
+	c.pairUpgrades()
+	for _, p := range c.pairs {
+		c.add(p)
+	}
+}
+
+// notCovered describes a changed unit that NEW cannot render. A file that the change removes is one of OLD.
+func (c *comparison) notCovered(p unitPair, err error) NotCovered {
+	n := c.news.changedNotCovered(p.new, err)
+	if n.From != "" || p.old == nil {
+		return n
+	}
+	if was := c.olds.changedNotCovered(p.old, err); was.From != "" {
+		n.File, n.Line, n.From = was.File, was.Line, n.File
+	}
+	return n
+}
+
+// add adds what came of a unit to the result.
+func (c *comparison) add(p unitPair) {
+	if !p.changed {
+		c.out.Unchanged++
+		if !p.forced {
+			c.out.Units = append(c.out.Units, Status{Unit: p.new.Name, Kind: p.new.Kind})
+		}
+		switch {
+		case isMissing(p.new.Err):
+			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.Err))
+		case p.new.lacking.First != nil && !p.forced:
+			c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, p.new.lacking.First))
+		}
+		return
+	}
+	var newObjects, oldObjects []Object
+	var newErr, oldErr error
+	if p.new != nil {
+		newObjects, newErr = c.news.render(p.new)
+	}
+	if p.old != nil {
+		oldObjects, oldErr = c.olds.render(p.old)
+	}
+	switch {
+	case errors.Is(newErr, worker.ErrLimit): // also where OLD fails: a change that makes rendering slow would hide what it does
+		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
+		return
+	case errors.Is(oldErr, worker.ErrLimit) && p.new != nil:
+		c.out.Errs = append(c.out.Errs, c.olds.mistake(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
+		return
+	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
+		return
+	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
+	case isMissing(newErr):
+		n := c.notCovered(p, newErr)
+		n.isNew = p.old == nil
+		c.out.NotCovered = append(c.out.NotCovered, n)
+		return
+	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
+		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
+		return
+	case newErr != nil:
+		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
+		return
+	case oldErr != nil && p.new != nil:
+		n := c.olds.changedNotCovered(p.old, oldErr)
+		n.Reason = "there is nothing to compare with, since OLD cannot be rendered: " + n.Reason
+		c.out.NotCovered = append(c.out.NotCovered, n)
+		return
+	case oldErr != nil:
+		return // nobody deploys it any more
+	}
+	if p.new != nil && newErr == nil {
+		c.noteLookups(p)
+		oldObjects = c.addPartial(p, newObjects, oldObjects)
+		if p.old != nil {
+			oldObjects = c.settle(p, newObjects, oldObjects)
+		}
+		if p.old != nil && p.new.Kind == "Application" {
+			newObjects = keepIgnored(p.new, newObjects, oldObjects)
+		}
+		if p.installs != nil {
+			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
+		}
+		c.out.New = append(c.out.New, c.news.manifests(p.new, newObjects)...)
+	}
+	if p.old != nil {
+		files, why := c.olds.manifests(p.old, oldObjects), c.uninstalls(p)
+		for i := range files {
+			files[i].AppliedBy.Uninstalls = why
+		}
+		c.out.Old = append(c.out.Old, files...)
+	}
+	if u := p.new; u != nil && !p.forced && p.installs == nil {
+		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})
+	} else if u == nil {
+		c.out.Units = append(c.out.Units, Status{p.old.Name, p.old.Kind, len(oldObjects), true})
+	}
+}
+
+// addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part counts as
+// changed unless both sides lack the same thing and the files that decide about it are equal. The objects of a changed part are unknown, so
+// addPartial then returns only the objects of OLD that NEW has, too.
+func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
+	lacks, lacked := c.news.lacks(p.new), c.olds.lacks(p.old)
+	if lacks == nil && lacked == nil || p.installs != nil {
+		return olds
+	}
+	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
+	var n NotCovered
+	switch {
+	case lacks == nil:
+		n = c.olds.changedNotCovered(p.old, lacked)
+	case same:
+		n = c.news.notCovered(p.new, lacks)
+	default:
+		n = c.news.changedNotCovered(p.new, lacks)
+	}
+	n.Reason += "; the rest of it was checked"
+	n.isNew = p.old == nil
+	c.out.NotCovered = append(c.out.NotCovered, n)
+	if same {
+		return olds
+	}
+	has := byName(news)
+	return slices.DeleteFunc(slices.Clone(olds), func(o Object) bool { return has[namedAs(o.Document)] == nil })
+}

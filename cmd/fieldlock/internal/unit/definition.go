@@ -1,0 +1,91 @@
+package unit
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// A unit that an object defines is rendered from a specification: the object, the objects that it refers to, and what is known of its
+// sources. It is the text of a worker's job, so units with equal specifications and files print the same.
+//
+//	kind: HelmRelease, chartRef: {kind: HelmChart, name: shop}    Object
+//	the HelmChart shop of another file                            Chart
+//	the ConfigMap that valuesFrom names                           Referenced
+
+// definedSpec is how a unit is rendered that an object defines.
+type definedSpec struct {
+	Object map[string]any
+	// InTree tells of each source whether it is the tree.
+	InTree []bool
+	// Paths are those of the sources in an ApplicationSet's templates, without those of other repositories.
+	Paths []string
+	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
+	Referenced []map[string]any
+	Ignore     string         // of the source
+	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
+	// Sources tell what decides about a source that is not in the tree.
+	Sources []map[string]any
+	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
+	Fetched     []string
+	KubeVersion string
+	APIVersions []string
+	Upgrade     bool // of a HelmRelease
+}
+
+// undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what it applies.
+var undecided = [...]string{"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback", "driftDetection", "revisionHistoryLimit", "info"}
+
+// deciding returns the specification without what does not decide about the objects of the unit.
+func (s definedSpec) deciding() []byte {
+	spec, _ := s.Object["spec"].(map[string]any)
+	spec = maps.Clone(spec)
+	for _, field := range undecided {
+		delete(spec, field)
+	}
+	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
+	return encode(s)
+}
+
+// referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
+func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, bool) {
+	for _, o := range s.Referenced {
+		in, _ := yamldoc.At(o, "metadata", "namespace").(string)
+		if o["kind"] == kind && yamldoc.At(o, "metadata", "name") == name && (in == "" || in == namespace) {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// deciding returns the fields that decide about the content of a source, not how often it is read.
+func deciding(spec map[string]any) map[string]any {
+	decides := map[string]any{}
+	for _, field := range [...]string{
+		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
+	} {
+		if value, ok := spec[field]; ok {
+			decides[field] = value
+		}
+	}
+	return decides
+}
+
+// encode returns the specification of a job.
+func encode(spec any) []byte {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // it is made of strings
+	}
+	return data
+}
+
+// decode returns the specification of a job that encode has made.
+func decode[T any](data []byte) T {
+	var spec T
+	if err := json.Unmarshal(data, &spec); err != nil {
+		panic(err)
+	}
+	return spec
+}

@@ -1,0 +1,90 @@
+package unit
+
+import (
+	"path"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// What units print, as files of objects: each knows where it is written and who applies it.
+
+// files returns what manifests does for a unit that may have to be rendered; nil if that fails.
+func (s *side) files(u *Unit) []manifest.File {
+	objects, err := s.render(u)
+	if err != nil {
+		return nil
+	}
+	return s.manifests(u, objects)
+}
+
+// manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
+func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
+	name := s.tree.Name(u.File)
+	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: u.applier(name), Found: true}
+	if s.Tool != nil {
+		ordinary.AppliedBy = ordinary.AppliedBy.By(s.Tool(u.File))
+	}
+	once := ordinary
+	once.AppliedBy.InstallsOnce = !ordinary.AppliedBy.Lone || ordinary.AppliedBy.Tool == tool.Helm
+	for _, o := range objects {
+		into := &ordinary
+		if o.Role == rendered.CRD {
+			into = &once
+		}
+		into.Documents = append(into.Documents, s.place(u, o))
+	}
+	return []manifest.File{ordinary, once}
+}
+
+// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
+// kustomization is not known. Helm's method depends on its version and on how the release was installed; force is a PUT, and has no
+// effect on a server-side apply.
+func (u *Unit) applier(name string) tool.Applier {
+	dir := shell.Quote(path.Dir(name))
+	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
+	namespace, object := path.Split(own)
+	flux := func(command string) string {
+		if command += " " + shell.Quote(shell.Resolved(object, "NAME")); namespace != "" {
+			command += " -n " + shell.Quote(shell.Resolved(path.Clean(namespace), "NAMESPACE"))
+		}
+		return command + " --with-source"
+	}
+	switch u.Kind {
+	case "kustomization":
+		return tool.Applier{Apply: "kubectl apply -k " + dir}
+	case "Flux Kustomization":
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
+	case "chart":
+		release, namespace := "RELEASE", "NAMESPACE"
+		if spec := decode[chartSpec](u.spec); spec.Name != "" {
+			release = shell.Quote(shell.Resolved(spec.Name, release))
+		}
+		if u.Namespace != "" {
+			namespace = shell.Quote(shell.Resolved(u.Namespace, namespace))
+		}
+		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "",
+			Apply: "helm upgrade " + release + " " + dir + " -n " + namespace}
+	case "HelmRelease":
+		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
+		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades
+		if u.Force {
+			by.Methods = []tool.Method{tool.ServerSide, tool.Replace}
+		}
+		return by
+	case "Application":
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(own, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
+		if u.Applier == "" { // it cannot be read
+			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
+			return by
+		}
+		by.Methods = []tool.Method{tool.Method(u.Applier)}
+		return by
+	case "ApplicationSet": // what it prints are Applications, with the options of its template
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
+	}
+	return tool.Applier{}
+}

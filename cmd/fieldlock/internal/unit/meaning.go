@@ -1,0 +1,162 @@
+package unit
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// A definition refers to objects by kind, namespace and name. The candidates for what it means are the objects of that name in files, and
+// those that kustomizations generate; references.go decides between them.
+
+// references are the objects that a definition refers to.
+type references map[flux.Reference]*meaning
+
+// meaning is what a reference means.
+type meaning struct {
+	object map[string]any // as it is written; nil if there is none, or if kustomize generates it
+	files  []string       // that hold the object or generate it, all with the same content
+	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
+	contents map[string]string
+	apart    map[string]bool
+}
+
+// content identifies the content of the object, "" for none.
+func (m *meaning) content() string {
+	if len(m.files) == 0 {
+		return ""
+	}
+	return m.contents[m.files[0]]
+}
+
+// differ reports whether the files have different contents.
+func (m *meaning) differ() bool {
+	return slices.ContainsFunc(m.files, func(file string) bool { return m.contents[file] != m.content() })
+}
+
+// means reports whether a reference may mean an object. A namespace that one of both does not give is any.
+func means(r flux.Reference, object map[string]any) bool {
+	namespace, _ := yamldoc.At(object, "metadata", "namespace").(string)
+	return object["kind"] == r.Kind && yamldoc.At(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
+}
+
+// inOrder returns references sorted.
+func inOrder[V any](of map[flux.Reference]V) []flux.Reference {
+	return slices.SortedFunc(maps.Keys(of), func(a, b flux.Reference) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// candidates are the objects of a tree that definitions may refer to, found when somebody asks.
+type candidates struct {
+	tree       Tree
+	shared     *yamldoc.Shared
+	found      map[string][]fileObject      // what objects has found
+	generators map[string][]byte            // the kustomization files that generate objects
+	generates  map[string]map[string]string // what generated has found
+}
+
+func newCandidates(t Tree, shared *yamldoc.Shared) *candidates {
+	return &candidates{tree: t, shared: shared, found: map[string][]fileObject{}, generates: map[string]map[string]string{}}
+}
+
+// fileObject is an object of a file.
+type fileObject struct {
+	file   string
+	object map[string]any
+}
+
+// objects returns the objects of a kind with a name that files of the tree hold, in any namespace.
+func (c *candidates) objects(kind, name string) []fileObject {
+	key := kind + "\x00" + name
+	if found, known := c.found[key]; known || strings.Contains(name, "$") {
+		return found
+	}
+	var found []fileObject
+	for _, file := range c.tree.Paths() {
+		if !manifest.HasObjects(file) {
+			continue
+		}
+		data, err := c.tree.ReadFile(file)
+		if err != nil || !mentions(data, kind, name) {
+			continue
+		}
+		documents, _, _ := c.shared.Read(file, data)
+		for _, d := range documents {
+			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name && isReferred(d.Object) {
+				found = append(found, fileObject{file, d.Object})
+			}
+		}
+	}
+	c.found[key] = found
+	return found
+}
+
+// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.
+func isReferred(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	if kind := object["kind"]; kind == "ConfigMap" || kind == "Secret" {
+		return apiVersion == "v1"
+	}
+	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
+}
+
+// generated identifies, for each kustomization that generates an object, what it is generated from.
+func (c *candidates) generated(r flux.Reference) map[string]string {
+	key := r.Kind + "\x00" + r.Name
+	if all, known := c.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+		return all
+	}
+	if c.generators == nil {
+		c.generators = map[string][]byte{}
+		for _, file := range c.tree.Paths() {
+			if isKustomization(file) {
+				if data, err := c.tree.ReadFile(file); err == nil && mentions(data, "Generator") {
+					c.generators[file] = data
+				}
+			}
+		}
+	}
+	all := map[string]string{}
+	for file, data := range c.generators {
+		if !mentions(data, r.Name) {
+			continue
+		}
+		for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
+			all[file] += "\x00" + g.Text
+			for _, name := range g.Files {
+				name = path.Join(path.Dir(file), name)
+				all[file] += "\x00" + name + "\x00" + state(c.tree, name)
+			}
+		}
+	}
+	c.generates[key] = all
+	return all
+}
+
+// contentOf identifies what decides of an object that definitions refer to, and the files that a HelmChart names.
+func (c *candidates) contentOf(object map[string]any) string {
+	spec, isSource := object["spec"].(map[string]any)
+	if !isSource {
+		data := maps.Clone(object)
+		delete(data, "metadata")
+		delete(data, "sops")
+		return digestOf(data)
+	}
+	content := digestOf(deciding(spec))
+	if dir, _ := spec["chart"].(string); object["kind"] == "HelmChart" && strings.Contains(dir, "/") {
+		for _, name := range c.tree.Paths() {
+			if below(name, path.Clean(dir)) {
+				content += state(c.tree, name)
+			}
+		}
+	}
+	return content
+}

@@ -1,0 +1,76 @@
+package unit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// What cannot be read as it is deployed: a unit that lacks something is not covered, and one that its tool refuses is a mistake.
+// Either is placed at the line of the change that touches it, if there is one.
+
+// NotCovered is what could not be read as it is deployed.
+type NotCovered struct {
+	Unit    string `json:"unit"`
+	Kind    string `json:"kind"`
+	File    string `json:"file,omitempty"` // as messages name it: where the change touches the unit, otherwise where the reason is
+	Line    int    `json:"line,omitempty"`
+	From    string `json:"-"` // where the reason is, if that is another file
+	Reason  string `json:"reason"`
+	Changed bool   `json:"-"`
+	isNew   bool   // OLD has no such unit
+	// Change is a digest of what both sides have at everything that the unit may read.
+	Change string `json:"-"`
+}
+
+// notCovered describes a unit that cannot be rendered.
+func (s *side) notCovered(u *Unit, err error) NotCovered {
+	file, line, reason := u.place(err)
+	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason}
+}
+
+// changedNotCovered describes a unit that the change touches and that cannot be rendered.
+func (s *side) changedNotCovered(u *Unit, err error) NotCovered {
+	n := s.notCovered(u, err)
+	n.Changed = true
+	s.placeEdit(&n, u)
+	return n
+}
+
+// placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches its own file.
+func (s *side) placeEdit(n *NotCovered, u *Unit) {
+	if s.edits == nil {
+		return
+	}
+	list := s.edits.touching(u)
+	own := slices.IndexFunc(list, func(e edit) bool { return s.tree.Name(e.file) == n.File })
+	switch {
+	case own >= 0 && n.Line == 0:
+		n.Line = list[own].line
+	case own < 0 && len(list) > 0:
+		n.File, n.Line, n.From = s.tree.Name(list[0].file), list[0].line, n.File
+	}
+}
+
+// mistake returns the error of a unit that its tool refuses.
+func (s *side) mistake(u *Unit, err error) error {
+	file, line, reason := u.place(err)
+	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
+}
+
+// textOf describes what a side has of a file or unit, and of all files that the unit reads.
+func (s *side) textOf(n *NotCovered) string {
+	lines := []string{n.Kind + "\x00" + n.Unit}
+	if n.Kind == "file" {
+		return lines[0] + "\x00" + state(s.tree, n.Unit)
+	}
+	for _, u := range slices.Concat(s.units, s.elsewhere) {
+		if u.Kind != n.Kind || u.Name != n.Unit {
+			continue
+		}
+		lines = append(lines, s.record(u))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\x00")
+}
