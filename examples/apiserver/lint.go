@@ -21,7 +21,7 @@ import (
 
 // crdLint refuses CRDs with errors in their locks and sends the warnings to the client. An update may keep the errors
 // that the CRD had before (ratcheting): nobody has to repair a CRD in order to label it, or to delete it. An update may
-// also drop a lock, with a warning: whoever may write CRDs decides what is locked, as in the proposal.
+// also drop a lock, with a warning: whoever may write CRDs decides what is locked, as in the proposal. The server itself judges CEL rules.
 type crdLint struct{}
 
 var _ admission.ValidationInterface = crdLint{}
@@ -58,7 +58,7 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 		switch {
 		case f.Severity == immutability.SeverityError && f.Rule != rule.LockDropped && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))
-		case !known[identity(f)]:
+		case f.Severity == immutability.SeverityWarning && !known[identity(f)]:
 			warning.AddWarning(ctx, "", warningText(f))
 		}
 	}

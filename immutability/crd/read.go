@@ -85,11 +85,14 @@ var ErrNoLocks = errors.New("it has no locks, neither in its schemas nor in the 
 	"; a stock API server drops the keys of schemas, so apply the CRD as fieldlock export cel or annotation writes it")
 
 // hasLocks reports whether a schema of c has a lock, right or wrong.
-func (c *CRD) hasLocks() bool {
+func (c *CRD) hasLocks() bool { return c.anywhere(schema.HasLock) }
+
+// anywhere reports whether a condition holds for a node of a schema of c.
+func (c *CRD) anywhere(holds func(node map[string]any) bool) bool {
 	for _, v := range c.Versions {
 		found := false
 		rawschema.Walk(v.raw, func(_ string, node map[string]any) {
-			found = found || schema.HasLock(node)
+			found = found || holds(node)
 		})
 		if found {
 			return true

@@ -16,7 +16,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Lint returns the errors and warnings about the locks of newCRD: those of immutability.Lint for each version, and those
+// Lint is the part of the lint of CRDs that judges locks. It links no CEL, so that a program that reads locks stays small; lint.CRD of package
+// crd/lint calls it, judges CEL rules too, and so finds what the command fieldlock lint finds. A CRD with CEL rules, or whose oldCRD has
+// some, gets a note, not-looked-at, which says that nobody has looked at them.
+//
+// It returns the errors and warnings about the locks of newCRD: those of immutability.Lint for each version, and those
 // of the versions together:
 //
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.
@@ -31,8 +35,8 @@ import (
 //     locks.
 //   - v1beta1-lock (error): a CRD of v1beta1 has locks that oldCRD does not have; without oldCRD, any locks.
 //
-// Errors come first, then they are in the order of the file. Nil when there is nothing to say. Of a newCRD that is nil or was
-// not read, Lint says so with one error, not-looked-at; an oldCRD that was not read counts as nil.
+// Errors come first, then warnings, then the note, each in the order of the file. Nil when there is nothing to say. If newCRD is nil or
+// was not read, the only finding is an error, not-looked-at; an oldCRD that was not read counts as nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	if newCRD.undefined() {
 		return []Finding{{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}
@@ -75,7 +79,21 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 			strings.Compare(a.Message, b.Message),
 		)
 	})
+	if newCRD.hasRules() || oldCRD != nil && oldCRD.hasRules() {
+		l.add(nil, Finding{Severity: immutability.SeverityNote, Rule: rule.NotLookedAt, Message: rulesUnseen})
+	}
 	return l.findings
+}
+
+// rulesUnseen is what Lint says of a CRD with CEL rules, so that nobody takes its silence for that of the whole lint.
+const rulesUnseen = "crd.Lint judges locks alone, and this CRD has CEL rules: call lint.CRD of package immutability/crd/lint, which judges both"
+
+// hasRules reports whether a schema of c has CEL rules.
+func (c *CRD) hasRules() bool {
+	return c.anywhere(func(node map[string]any) bool {
+		rules, _ := node[schema.KeyValidations].([]any)
+		return len(rules) > 0
+	})
 }
 
 // statusLocks reports the locks at a location in the status and below it that no first write of the status passes. An object

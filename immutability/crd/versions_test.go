@@ -79,6 +79,37 @@ func TestLintPlaces(t *testing.T) {
 	}
 }
 
+// TestLintOfRules: Lint does not judge CEL rules. Where the CRD has some or had some, it says so, so that no silence is taken for theirs.
+func TestLintOfRules(t *testing.T) {
+	const rules = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"
+	plain := read(t, document("  versions:\n"+version("v1", spec("class: {type: string}"))))
+	ruled := read(t, document("  versions:\n"+version("v1", spec("class: {type: string}"))+version("v2", spec(rules))))
+	for _, row := range []struct {
+		name        string
+		newCRD, old *crd.CRD
+		noted       bool
+	}{
+		{"no rules", plain, nil, false},
+		{"no rules before and after", plain, plain, false},
+		{"a rule in one version", ruled, nil, true},
+		{"an update adds a rule", ruled, plain, true},
+		{"an update drops a rule", plain, ruled, true},
+		{"an old CRD that was not read", plain, &crd.CRD{}, false},
+	} {
+		findings := crd.Lint(row.newCRD, row.old)
+		noted := len(findings) > 0 && findings[len(findings)-1].Rule == "not-looked-at"
+		if noted != row.noted {
+			t.Errorf("%s: the last finding is the note: %v, want %v: %+v", row.name, noted, row.noted, findings)
+		}
+		if noted {
+			note := findings[len(findings)-1]
+			if note.Severity != immutability.SeverityNote || note.CRD != "widgets.example.com" || note.Position.Line == 0 || !strings.Contains(note.Message, "immutability/crd/lint") {
+				t.Errorf("%s: %+v", row.name, note)
+			}
+		}
+	}
+}
+
 func TestLintMessages(t *testing.T) {
 	locked := spec("a: {type: string, default: x, x-kubernetes-immutable: true}, b: {type: string, x-kubernetes-immutable: true}, c: {type: string, x-kubernetes-immutable: true}, d: {type: string, x-kubernetes-immutable: true}, e: {type: string, x-kubernetes-immutable: true}, f: {type: string, x-kubernetes-immutable: true}")
 	text := document("  versions:\n" + version("v1", locked) + version("v2", strings.ReplaceAll(locked, ", x-kubernetes-immutable: true}", "}")) + version("v3", strings.Replace(locked, "default: x", "default: z", 1)))

@@ -135,7 +135,7 @@ func (u update) audit(o Options, e effort) audited {
 	}
 	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}
 	suspects := slices.Concat(x.rules(u.new, rules), u.droppedRules(rules))
-	for _, f := range crd.Lint(u.new, u.old) {
+	for _, f := range lockFindings(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}})
 	}
 	findings := x.findings(withoutCopies(suspects))
@@ -152,6 +152,13 @@ func (u update) audit(o Options, e effort) audited {
 	})
 	locked := slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) }) || hasLocks(u.new)
 	return audited{findings, locked, rules.Steps() + x.kind.Steps()}
+}
+
+// lockFindings returns what crd.Lint finds about locks, without its note that it leaves the CEL rules to this package.
+func lockFindings(newCRD, oldCRD *crd.CRD) []crd.Finding {
+	return slices.DeleteFunc(crd.Lint(newCRD, oldCRD), func(f crd.Finding) bool {
+		return f.Rule == rule.NotLookedAt && f.Severity == immutability.SeverityNote
+	})
 }
 
 // notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps, or because

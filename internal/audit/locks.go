@@ -153,7 +153,7 @@ func LocksOf(crds []manifest.CRD) (*Locks, []error) {
 
 // groupsOf lists the locks and the transition rules of a CRD by version.
 func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) []Group {
-	findings := crd.Lint(c, nil)
+	findings := lockFindings(c, nil)
 	var groups []Group
 	for _, v := range c.Versions {
 		var fields []Field
@@ -355,7 +355,7 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 	u := update{newCRD, oldCRD}
 	suspects := u.droppedRules(new(celrule.Audit))
 	after, before := witness.FromCRD(newCRD, nil), witness.FromCRD(oldCRD, nil)
-	for _, f := range crd.Lint(newCRD, oldCRD) {
+	for _, f := range lockFindings(newCRD, oldCRD) {
 		if f.Rule == rule.LockDropped {
 			s := suspect{Finding: Finding{Finding: f}}
 			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: f}); ok {

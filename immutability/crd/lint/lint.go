@@ -1,9 +1,10 @@
-// Package lint finds what the command fieldlock lint finds in CustomResourceDefinitions: mistakes, and ways around locks and CEL
-// transition rules.
+// Package lint is the lint of CustomResourceDefinitions: it finds what the command fieldlock lint finds, mistakes, and ways around locks
+// and CEL transition rules.
 //
 //	findings, err := lint.CRD(newCRD, oldCRD) // nil for a CRD that is new
 //
-// Reading locks with package crd links no CEL; this package does. Function Lint of package crd is the part of it that judges locks alone.
+// It links CEL, and package crd, which reads locks, does not. So crd.Lint there judges locks alone, and says so in a note about a CRD that has
+// CEL rules. Results have one type, crd.Finding.
 package lint
 
 import (

@@ -61,6 +61,10 @@ func TestCRD(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", row.name, findings, row.rule)
 		}
 	}
+	findings, err := lint.CRD(locked, nil)
+	if err != nil || slices.ContainsFunc(findings, func(f crd.Finding) bool { return f.Rule == "not-looked-at" }) {
+		t.Errorf("%v, %+v: it looks at the rules, and says that it does not", err, findings)
+	}
 	if _, err := lint.CRD(nil, nil); err == nil {
 		t.Error("nothing is looked at, and it is no error")
 	}
