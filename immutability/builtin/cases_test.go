@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,9 @@ func TestCases(t *testing.T) {
 			}
 			if wrong := kindcase.Compare(c, answer, verdictOf(kind.Check(c.New, c.Old)), minor); wrong != "" && !c.Differs {
 				t.Errorf("%s: %s: %s", minor, c.Name, wrong)
+			}
+			if none, other := kind.Check(c.New, c.Old), kind.CheckBy("helm", c.New, c.Old); !reflect.DeepEqual(none, other) {
+				t.Errorf("%s: %s: an applier without a meaning changes %+v to %+v", minor, c.Name, none, other)
 			}
 			by := builtin.ApplierServerSide
 			if c.ClientSide {
