@@ -66,7 +66,9 @@ func ForObjects[T runtime.Object](objects *typed.Objects, opts ...admission.Opti
 }
 
 // ForCRD returns a Validator for the objects of one version of a CRD. The scheme knows their Go type; without a scheme they have to be
-// unstructured.
+// unstructured. The builder of webhooks takes only kinds of the manager's scheme; a Validator of another kind is registered by its path:
+//
+//	manager.GetWebhookServer().Register("/validate-databases", admission.WithValidator(manager.GetScheme(), updates))
 //
 // It returns an error if the version is nil, its locks do not compile or cannot be found in the Go type, or an option has a value that
 // makes no sense.
