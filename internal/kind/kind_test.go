@@ -23,6 +23,8 @@ fields:
   spec.token: {default: made, once: true}
   spec.note: {nullable: true}
   spec.disks: {keys: [name]}
+  spec.steps: {keys: [name]}
+  "spec.labels{*}": {normalize: none}
   spec.tags: {set: true}
   spec.free: {normalize: unknown}
 rows:
@@ -36,6 +38,9 @@ rows:
 - {field: spec.plan, check: cheaper, says: "not {value}", unless: trial}
 - {field: spec.boot, allow: [spec.boot.order, "spec.boot.extra.*"]}
 - {annotation: "example.com/*", says: "may not {change}"}
+- {annotation: example.com, presence: true, says: "may not {change}"}
+- {field: spec.labels, lock: addition-only}
+- {field: spec.steps, lock: immutable, ordered: true}
 - {field: spec.pool, lock: immutable, except: [spec.pool.size], each: true}
 - {field: spec.admin, lock: immutable, named: [root], unknown: the cluster knows}
 `
@@ -111,6 +116,11 @@ func TestFind(t *testing.T) {
 		{"all but what is allowed", "{spec: {boot: {order: 1, extra: {a: 1}, from: net}}}", "{spec: {boot: {order: 2, extra: {a: 2}, from: disk}}}", trial, "spec.boot.from: "},
 		{"annotations", "{metadata: {annotations: {example.com/a: x, example.com/b: '', c: d}}}", "{metadata: {annotations: {example.com/e: f}}}", trial,
 			"metadata.annotations[example.com/a]: may not remove or update; metadata.annotations[example.com/e]: may not add"},
+		{"an empty annotation where presence counts", "{metadata: {annotations: {example.com: ''}}}", "{spec: {}}", trial, "metadata.annotations[example.com]: may not remove or update"},
+		{"an annotation whose name begins like one that is locked", "{metadata: {annotations: {example.com: '', example.community: a}}}",
+			"{metadata: {annotations: {example.com: '', example.community: b}}}", trial, ""},
+		{"a removed key, which no empty value stands for", "{spec: {labels: {a: x, b: y}}}", "{spec: {labels: {b: y}}}", trial, "spec.labels: "},
+		{"items by key whose order counts", "{spec: {steps: [{name: a}, {name: b}]}}", "{spec: {steps: [{name: b}, {name: a}]}}", trial, "spec.steps: "},
 		{"each difference at its path, but for an exception", "{spec: {pool: {size: 1, a: 1, b: 1}}}", "{spec: {pool: {size: 2, a: 2, b: 2}}}", trial, "spec.pool.a: ; spec.pool.b: "},
 		{"an object of the name", "{metadata: {name: root}, spec: {admin: a}}", "{metadata: {name: root}, spec: {admin: b}}", trial, "spec.admin: (open)"},
 		{"an object of another name", "{metadata: {name: user}, spec: {admin: a}}", "{metadata: {name: user}, spec: {admin: b}}", trial, ""},
@@ -134,6 +144,34 @@ func TestFind(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != row.want {
 			t.Errorf("%s: %q, want %q", row.reason, strings.Join(got, "; "), row.want)
+		}
+	}
+}
+
+// TestConditions: an expression that would take too long has no value: one that costs too much, and amounts of a billion digits.
+func TestConditions(t *testing.T) {
+	numbers := make([]any, 300)
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	for _, row := range []struct{ name, text string }{
+		{"cost", "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))"},
+		{"a vast amount", "quantity(self.vast).compareTo(quantity('1')) >= 0"},
+		{"a vast amount in the old object", "quantity(oldSelf.vast).compareTo(quantity('1')) >= 0"},
+		{"a text", "self.small"},
+	} {
+		c, err := newCondition(row.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj := map[string]any{"l": numbers, "small": "1"}
+		vast := map[string]any{"l": numbers, "small": "1", "vast": "1e999999999"}
+		newObj, oldObj := vast, obj
+		if strings.Contains(row.text, "oldSelf") {
+			newObj, oldObj = obj, vast
+		}
+		if holds, err := c.holds(newObj, oldObj); holds || err == nil {
+			t.Errorf("%s: %t, %v, want an error", row.name, holds, err)
 		}
 	}
 }
