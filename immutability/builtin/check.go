@@ -209,8 +209,8 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	return verdict
 }
 
-// addPut adds what a PUT may drop: fields that the cluster has filled in after the object was created or when it was,
-// and that may not go.
+// addPut adds the fields that a PUT may drop: the cluster filled them in, at or after the creation, and refuses their
+// removal.
 func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	switch {
 	case k.Group != "":
@@ -306,7 +306,7 @@ func known(rows []kind.Row) error {
 	return nil
 }
 
-// addFinding adds what a row says about an update.
+// addFinding adds the objection of a row to an update.
 func (v *Verdict) addFinding(found *kind.Objection) {
 	row := newRow(found.Row, found.Locked)
 	violation := row.violation(found.Broken)
@@ -323,13 +323,13 @@ func (r *Row) violation(v immutability.Violation) Violation {
 	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
 }
 
-// Verdict is what an API server, or an operator, would say to an apply. The zero Verdict is that of an update that was
-// not checked, which is not allowed.
+// Verdict is the predicted answer of an API server, or an operator, to an apply. The zero Verdict stands for an update
+// that was not checked, which is not allowed.
 type Verdict struct {
 	// Violations are the refused fields, sorted by path.
 	Violations []Violation
-	// Unknown lists what only the cluster can decide, or what the manifests cannot tell. Notes lists what is accepted
-	// without effect, or leaves the old resource behind.
+	// Unknown lists questions that only the cluster can decide. Notes lists changes that are accepted without effect,
+	// or that leave the old resource behind.
 	Unknown, Notes []Remark
 	// Checked is set for an update that was checked.
 	Checked bool
@@ -368,7 +368,7 @@ func (v *Verdict) add(row *Row, found Violation) {
 	}
 }
 
-// withdraw makes unknown what the old manifest did not have: an old version had other defaults.
+// withdraw makes the violations of fields that the old manifest lacks unknown: an old version had other defaults.
 func (v *Verdict) withdraw(oldObj map[string]any) {
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
 		if _, named := fieldpath.Find(oldObj, found.Path); named {

@@ -85,7 +85,7 @@ func byVersion[V1, V1beta1, V1beta2 any](version string) reflect.Type {
 	return reflect.TypeFor[V1]()
 }
 
-// goTypes holds the types of v1 by group and kind. Nobody may change it.
+// goTypes holds the types of v1 by group and kind. It must not be changed.
 var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 	types := map[schema.GroupKind]reflect.Type{}
 	add := func(group string, objects ...any) {

@@ -49,7 +49,7 @@ type podSource struct {
 	Kept      []keptSource              `json:"kept"`
 }
 
-// groups are all files except the one of pod specs, read once. Nobody may change them.
+// groups are all files except the one of pod specs, read once. They must not be changed.
 var groups = sync.OnceValues(readGroups)
 
 func readGroups() ([]groupSource, error) {

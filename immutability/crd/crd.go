@@ -33,6 +33,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -247,7 +248,7 @@ func (v *Version) stepsOf(schemaPath string) []any {
 			}
 		}
 		steps = append(steps, step)
-		value = yamldoc.At(value, step)
+		value = fieldpath.Value(value, step)
 	}
 	return steps
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -178,7 +179,7 @@ func (r *reader) fail(steps []any, format string, args ...any) {
 
 // field returns the value at the end of steps and whether it is there; null is not there.
 func (r *reader) field(steps []any) (any, bool) {
-	value := yamldoc.At(r.d.Object, steps...)
+	value := fieldpath.Value(r.d.Object, steps...)
 	return value, value != nil
 }
 
@@ -300,7 +301,7 @@ func (r *reader) version(c *CRD, steps []any) {
 // replicas. Of other forms than an API server accepts it finds none.
 func (r *reader) replicas(steps ...any) []string {
 	for _, declaring := range [][]any{steps, {"spec"}} {
-		path, _ := yamldoc.At(r.d.Object, slices.Concat(declaring, []any{"subresources", "scale", "specReplicasPath"})...).(string)
+		path, _ := fieldpath.Value(r.d.Object, slices.Concat(declaring, []any{"subresources", "scale", "specReplicasPath"})...).(string)
 		if path != "" {
 			return strings.Split(strings.TrimPrefix(path, "."), ".")
 		}
@@ -311,7 +312,7 @@ func (r *reader) replicas(steps ...any) []string {
 // hasStatus reports whether the status subresource is declared at steps, or for all versions of v1beta1 at once.
 func (r *reader) hasStatus(steps ...any) bool {
 	for _, declaring := range [][]any{steps, {"spec"}} {
-		if _, ok := yamldoc.At(r.d.Object, slices.Concat(declaring, []any{"subresources", "status"})...).(map[string]any); ok {
+		if _, ok := fieldpath.Value(r.d.Object, slices.Concat(declaring, []any{"subresources", "status"})...).(map[string]any); ok {
 			return true
 		}
 	}

@@ -1,5 +1,6 @@
-// Package result holds what a check of changes finds, in the form of `fieldlock check -o json`: violations, remarks, what a replacement
-// takes, what is lost, and what was not covered. Package changes returns it, and the command prints it in every format.
+// Package result holds what a check of changes finds, in the form of `fieldlock check -o json`: violations, remarks,
+// what a replacement takes, what is lost, and what was not covered. Package changes returns it, and the command prints
+// it in every format.
 //
 //	{"object": "shop/web", "kind": "Deployment", "path": "spec.selector", "lock": "immutable", "message": "field is immutable"}
 //
@@ -69,7 +70,8 @@ type Violation struct {
 	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function, or whose CRD
 	Message         string          `json:"message"`
 
-	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object too.
+	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object
+	// too.
 	Unforced bool `json:"-"`
 	// Moved is set when OLD has the object in another file of its tree.
 	Moved bool `json:"-"`
@@ -97,7 +99,8 @@ type Violation struct {
 // Refused reports whether the violation counts against the change.
 func (v Violation) Refused() bool { return !v.Accepted && !v.Replaced }
 
-// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in kinds.
+// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in
+// kinds.
 func (v Violation) Evidence() string {
 	switch {
 	case v.Source == "":
@@ -161,8 +164,8 @@ type Deletion struct {
 	Cost    Cost   `json:"cost"` // what is lost with it
 	Kept    bool   `json:"kept"` // its tool does not delete it
 	Message string `json:"message"`
-	// How lists ways to keep the object or its data, the gentlest first, for an object that the tool deletes at the cost of data or of
-	// other objects.
+	// How lists ways to keep the object or its data, the gentlest first, for an object that the tool deletes at the
+	// cost of data or of other objects.
 	How []string `json:"how"`
 
 	// Refused is set where the deletion is a violation, too.
@@ -184,14 +187,16 @@ type Unit struct {
 type NotCovered struct {
 	Unit string `json:"unit"` // name of the unit, or path of the file
 	Kind string `json:"kind"` // "file" for a file that belongs to no unit
-	// File and Line are where the change touches the unit; otherwise, and for a unit that did not change, where the reason is.
+	// File and Line are where the change touches the unit; otherwise, and for a unit that did not change, where the
+	// reason is.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// From is the file where the reason is, if that is another one.
 	From    string `json:"from,omitempty"`
 	Reason  string `json:"reason"`
 	Changed bool   `json:"changed"`
-	// Change is a digest of everything of both sides that the unit may read, for acceptances; "" if it cannot be accepted.
+	// Change is a digest of everything of both sides that the unit may read, for acceptances; "" if it cannot be
+	// accepted.
 	Change      string `json:"change,omitempty"`
 	Accepted    bool   `json:"accepted,omitempty"`
 	AcceptedNew bool   `json:"acceptedNew,omitempty"` // the change adds the acceptance

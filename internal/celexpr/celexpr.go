@@ -1,5 +1,5 @@
-// Package celexpr parses, prints and walks CEL expressions of custom resource definitions. Macros stay calls: has, all and
-// exists are printed as they were written.
+// Package celexpr parses, prints and walks CEL expressions of custom resource definitions. Macros stay calls: has, all
+// and exists are printed as they were written.
 package celexpr
 
 import (
@@ -119,14 +119,14 @@ func Mentions(x ast.Expr, name string) bool {
 	return found
 }
 
-// IsIdent reports whether x is the variable name, perhaps written as .name, which is the variable whatever the macros around
-// bind.
+// IsIdent reports whether x is the variable name, perhaps written as .name, which is the variable whatever the macros
+// around bind.
 func IsIdent(x ast.Expr, name string) bool {
 	return x.Kind() == ast.IdentKind && strings.TrimPrefix(x.AsIdent(), ".") == name
 }
 
-// Escape returns a property name the way CEL spells it in a selection: my-field is my__dash__field. It returns "" for a name
-// that CEL cannot select.
+// Escape returns a property name the way CEL spells it in a selection: my-field is my__dash__field. It returns "" for a
+// name that CEL cannot select.
 func Escape(name string) string {
 	escaped, ok := cel.Escape(name)
 	if !ok {

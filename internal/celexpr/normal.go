@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// Fact is what a caller knows of a boolean expression without its operands.
+// Fact is the value of a boolean expression, as far as a caller knows it without its operands.
 type Fact int
 
 // The facts. A total expression is never an error.
@@ -21,9 +21,9 @@ const (
 	Never  // it is false
 )
 
-// Conjuncts returns the operands of && of x in a normal form, sorted: two expressions with the same conjuncts have the same
-// value, or are both an error, for every input. It knows the laws of Boolean logic that hold for errors too, that && and ||
-// and == have no order, and that names of variables mean nothing. It does not know all equal expressions.
+// Conjuncts returns the operands of && of x in a normal form, sorted: two expressions with the same conjuncts have the
+// same value, or are both an error, for every input. It knows the laws of Boolean logic that hold for errors too, that
+// && and || and == have no order, and that names of variables mean nothing. It does not know all equal expressions.
 //
 //	has(a.f) ? !(a.f != b.f) : true      (!has(a.f) || ==(a.f, b.f))
 //	!has(a.f) || a.f == b.f              (!has(a.f) || ==(a.f, b.f))
@@ -41,8 +41,8 @@ func Conjuncts(x ast.Expr, facts func(ast.Expr) Fact) []string {
 	return conjuncts
 }
 
-// formula is a formula in normal form: an atom, perhaps negated, or the conjunction or disjunction of others, which are sorted and
-// of another kind. True is the empty conjunction, false the empty disjunction.
+// formula is a formula in normal form: an atom, perhaps negated, or the conjunction or disjunction of others, which are
+// sorted and of another kind. True is the empty conjunction, false the empty disjunction.
 type formula struct {
 	op       operator
 	operands []*formula
@@ -207,7 +207,7 @@ func (w *normalizer) equality(x, y ast.Expr, negated bool) *formula {
 	return &formula{text: "==(" + strings.Join(texts, ", ") + ")", negated: negated, total: a.neverFails() && b.neverFails()}
 }
 
-// text returns an expression that is no formula, with its operands in normal form.
+// text returns the text of an expression that is not a formula, with its operands in normal form.
 func (w *normalizer) text(x ast.Expr) string {
 	switch x.Kind() {
 	case ast.IdentKind:

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apiserver/pkg/cel"
 )
 
-// An expression reads an object by selecting from a variable, step by step. This chapter is the one place that takes such
-// selections apart:
+// An expression reads an object by selecting from a variable, step by step. This chapter is the one place that takes
+// such selections apart:
 //
 //	self.spec.?backup.value().tags['a-b'][0].size
 //
-// is the variable self with the steps spec, ?backup, value(), tags, 'a-b', an item and size. The variable of a macro stands for
-// the items of its target. Therefore
+// is the variable self with the steps spec, ?backup, value(), tags, 'a-b', an item and size. The variable of a macro
+// stands for the items of its target. Therefore
 //
 //	self.disks.all(d, has(d.size) && d.class == oldSelf.class)
 //
@@ -50,8 +50,8 @@ const (
 // transparent are functions whose result is their target or a part of it.
 var transparent = [...]string{"value", "orValue", "lowerAscii", "trim", "sort", "filter"}
 
-// Property returns the name of the property or key that a step selects from an object with a schema, where a field is written
-// as Escape does. It reports false for other steps, and for a name that is not written so.
+// Property returns the name of the property or key that a step selects from an object with a schema, where a field is
+// written as Escape does. It reports false for other steps, and for a name that is not written so.
 func (s Step) Property() (name string, ok bool) {
 	switch s.Kind {
 	case Field:
@@ -62,7 +62,7 @@ func (s Step) Property() (name string, ok bool) {
 	return "", false
 }
 
-// Selected returns x as a selection, and reports false if x is none. It does not know the macros around x.
+// Selected returns x as a selection, and false if x is not a selection. It ignores the macros around x.
 func Selected(x ast.Expr) (s Selection, ok bool) {
 	for x.Kind() != ast.IdentKind {
 		l, ok := lastStep(x)
@@ -149,8 +149,8 @@ func (r Read) Properties() []string {
 	return names
 }
 
-// Reads lists what x reads. The variable of a macro is listed as what it holds if the target of the macro is a selection.
-// Otherwise the target lists what is in it as a whole, and the variable is left out.
+// Reads lists what x reads. The variable of a macro is listed as what it holds if the target of the macro is a
+// selection. Otherwise the target lists what is in it as a whole, and the variable is left out.
 func Reads(x ast.Expr) []Read {
 	r := &reader{}
 	r.visit(x, false)
@@ -176,13 +176,15 @@ func (r *reader) visit(x ast.Expr, isTest bool) {
 	}
 }
 
-// add adds a selection. What is selected from some item or by a condition is always read: which one it is depends on others.
+// add adds a selection. What is selected from some item or by a condition is always read: which one it is depends on
+// others.
 func (r *reader) add(s Selection, isTest bool) {
 	read := Read{Selection: s, Tests: isTest && !slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Kind == Item || s.Kind == Call })}
 	r.reads = append(r.reads, read)
 }
 
-// selection returns x as a selection, and adds what its arguments read. If x is no selection, it adds all that x reads.
+// selection returns x as a selection, and adds the reads of its arguments. If x is not a selection, it adds all reads
+// of x.
 func (r *reader) selection(x ast.Expr) (s Selection, ok bool) {
 	if x.Kind() == ast.IdentKind {
 		return r.holds(x)
@@ -238,7 +240,8 @@ func (r *reader) arguments(x ast.Expr, l last, s Selection) {
 	}
 }
 
-// macro adds what a macro reads, whose target is a selection or, without a variable, another expression that was visited.
+// macro adds what a macro reads, whose target is a selection or, without a variable, another expression that was
+// visited.
 func (r *reader) macro(m Macro, target Selection) {
 	if target.Variable != "" {
 		r.add(target, false)
@@ -267,7 +270,8 @@ func comparesNull(call ast.CallExpr) bool {
 	})
 }
 
-// Literals lists the constants of x that are strings, integers, floats or booleans, without the names by which it selects.
+// Literals lists the constants of x that are strings, integers, floats or booleans, without the names by which it
+// selects.
 func Literals(x ast.Expr) []any {
 	var list []any
 	var enter func(x ast.Expr) bool

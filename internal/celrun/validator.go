@@ -58,8 +58,8 @@ type Validator struct {
 	naming  func() (*program, error)
 }
 
-// New returns the validator of the rules of s that keep holds for, such as Transition; nil keeps all. It returns nil
-// where there is none, at the cost of one walk over s; the methods of a nil Validator accept everything. Rules are
+// New returns the validator of the rules of s that keep holds for, such as Transition; nil keeps all. It returns nil if
+// there are no such rules, at the cost of one walk over s; the methods of a nil Validator accept everything. Rules are
 // compiled at the first use, which takes milliseconds for each schema node with rules. s is not copied: do not change
 // it.
 func New(s *spec.Schema, keep func(Rule) bool) *Validator {
@@ -174,8 +174,8 @@ func relabel(extensions spec.Extensions, labels map[int]string, named bool) erro
 	return nil
 }
 
-// run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks
-// at the whole object, so that it is left out where there are none.
+// run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it
+// compares whole objects, so it is left out if there are no plain rules.
 func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorList {
 	var old any
 	var options []cel.Option

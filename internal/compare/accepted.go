@@ -17,7 +17,7 @@ import (
 //
 // The next change of the field has another digest (digest.go), so the entry does not accept it.
 
-// accept marks the violations that somebody has accepted. They stay in the report.
+// accept marks the accepted violations. They stay in the report.
 func (r *Report) accept(in *Input, now time.Time) {
 	for i := range r.Violations {
 		v := &r.Violations[i]

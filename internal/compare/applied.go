@@ -15,7 +15,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What a server stores by an apply of a custom resource is not always what the manifest says: internal/apply computes
@@ -63,7 +62,7 @@ func (d *customKind) applied(v *verdict, p request) request {
 	if isServerSide(p.by) && d.emptied(v, &sent, version, p) {
 		return p
 	}
-	if at, ok := taken(p.new.Value(), stored, nil); ok {
+	if at, ok := firstNotStored(p.new.Value(), stored, nil); ok {
 		d.invalid(v, p, &sent, version, oldObj, at, isServerSide(p.by))
 	}
 	if !isServerSide(p.by) {
@@ -79,7 +78,7 @@ func (d *customKind) emptied(v *verdict, sent *manifest.Object, version *crd.Ver
 	nulls := nulls(version.Schema, sent.Stored, side{p.new.Value(), p.old.Value()}, nil)
 	for _, at := range nulls {
 		path := at.String()
-		if yamldoc.At(p.new.Value(), at...) == nil {
+		if fieldpath.Value(p.new.Value(), at...) == nil {
 			v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null",
 				path),
 				"remove "+path+" from the manifest instead of setting it to null")
@@ -142,7 +141,7 @@ func (d *customKind) invalid(v *verdict, p request, sent *manifest.Object, versi
 		return
 	}
 	message, edit := "client-side apply is refused: null removes %s", "set %s to a value, not to null"
-	switch isNull := yamldoc.At(p.new.Value(), at...) == nil; {
+	switch isNull := fieldpath.Value(p.new.Value(), at...) == nil; {
 	case serverSide && isNull:
 		message, edit = "server-side apply is refused: it sends null for %s, of which a default stays",
 			"remove %s from the manifest instead of setting it to null"
@@ -186,9 +185,9 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 	return list
 }
 
-// taken returns the steps to the first field of a manifest that is not stored, or null there and something else in what
-// is stored.
-func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
+// firstNotStored returns the path of the first field of a manifest that the stored object lacks, or that is null in the
+// manifest and has a value in the stored object.
+func firstNotStored(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	switch written := written.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(written)) {
@@ -196,13 +195,13 @@ func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 			if !is.OK || written[name] == nil && is.Data != nil {
 				return below, true
 			}
-			if found, ok := taken(written[name], is.Data, below); ok {
+			if found, ok := firstNotStored(written[name], is.Data, below); ok {
 				return found, true
 			}
 		}
 	case []any:
 		for i := range written {
-			if found, ok := taken(written[i], kind.Child(stored, i).Data, append(slices.Clip(at), i)); ok {
+			if found, ok := firstNotStored(written[i], kind.Child(stored, i).Data, append(slices.Clip(at), i)); ok {
 				return found, true
 			}
 		}
@@ -210,9 +209,9 @@ func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
 	return nil, false
 }
 
-// mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than
-// what the new one says: they have null or something empty, other than in the metadata, or rules may see what the
-// cluster has more than the manifest and its defaults.
+// mayDiffer reports whether requests may store different objects for the manifests of a pair, or another object than
+// the new manifest: a manifest has null or an empty value outside of metadata, or rules may see fields that only the
+// cluster has.
 func (d *customKind) mayDiffer(p request) bool {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	if leavesEmpty(p.new) || leavesEmpty(p.old) || newVersion == nil || oldVersion == nil {

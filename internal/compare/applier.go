@@ -18,14 +18,14 @@ import (
 // is known about who applies decides which requests are predicted; where several are possible and their verdicts
 // differ, the verdict is unknown and names them. testdata/appliers has what a real server answered to each.
 
-// way is one request that can be made for an update.
-type way struct {
+// requestType is a request that a tool can send for an update.
+type requestType struct {
 	by   builtin.Applier
 	name string
 }
 
-// ways returns the requests that are possible for a pair, server-side applies first.
-func (c *checker) ways(p request) []way {
+// requestTypes returns the types of request that are possible for a pair, server-side applies first.
+func (c *checker) requestTypes(p request) []requestType {
 	methods := p.applier.For(p.new.Document.Object, p.old.Value())
 	if c.Applier != "" {
 		methods = []tool.Method{c.Applier}
@@ -33,7 +33,7 @@ func (c *checker) ways(p request) []way {
 	if !slices.ContainsFunc(methods, func(m tool.Method) bool { return slices.Contains(tool.Methods(), m) }) {
 		methods = tool.Methods()
 	}
-	var list []way
+	var list []requestType
 	for _, method := range tool.Methods() {
 		if !slices.Contains(methods, method) {
 			continue
@@ -41,38 +41,35 @@ func (c *checker) ways(p request) []way {
 		switch method {
 		case tool.ServerSide:
 			if p.applier.Tool != tool.Flux {
-				list = append(list, way{builtin.ApplierServerSide, "server-side apply"})
+				list = append(list, requestType{builtin.ApplierServerSide, "server-side apply"})
 			}
 			if p.applier.Tool == tool.Flux || p.applier.Tool == "" {
-				list = append(list, way{fluxApply, "the server-side apply of Flux"})
+				list = append(list, requestType{fluxApply, "the server-side apply of Flux"})
 			}
 		case tool.ClientSide:
-			list = append(list, way{builtin.ApplierClientSide, "client-side apply"})
+			list = append(list, requestType{builtin.ApplierClientSide, "client-side apply"})
 		case tool.ThreeWay:
-			list = append(list, way{threeWay, "the three-way merge of Helm"})
+			list = append(list, requestType{threeWay, "the three-way merge of Helm"})
 		case tool.Replace:
-			list = append(list, way{builtin.ApplierReplace, "a PUT"})
+			list = append(list, requestType{builtin.ApplierReplace, "a PUT"})
 		}
 	}
 	return list
 }
 
-// outcome is the verdict on one way.
-type outcome struct {
-	way
+// prediction is the verdict on one type of request.
+type prediction struct {
+	requestType
 	verdict
 }
 
-// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ where a
-// server-side apply is refused on its own, and where the manifest has something that requests store in their own ways.
-// Of built-in kinds, client-side applies differ where another one is refused, where a manifest has null, and for
-// Deployments; Flux where there is anything that it normalizes.
-func (c *checker) sameRequest(p request, o outcome, w way) bool {
+// sameRequest reports whether the verdict of o is the verdict on a request of type w, too. For custom resources, it is
+// not if only a server-side apply is refused, or if the types store different objects for the manifest (mayDiffer). For
+// built-in kinds, it is not if o is refused, if a manifest has null, and for Deployments; for Flux, also not if there
+// is anything that Flux normalizes.
+func (c *checker) sameRequest(p request, o prediction, w requestType) bool {
 	if o.by == w.by {
 		return true
-	}
-	serverSide := func(by builtin.Applier) bool {
-		return by == builtin.ApplierServerSide || by == fluxApply
 	}
 	clientSide := func(by builtin.Applier) bool {
 		return by == builtin.ApplierClientSide || by == threeWay
@@ -83,7 +80,7 @@ func (c *checker) sameRequest(p request, o outcome, w way) bool {
 		return true
 	case of == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v violation) bool { return v.Lock == lockServer })
-		return serverSide(o.by) && serverSide(w.by) ||
+		return isServerSide(o.by) && isServerSide(w.by) ||
 			!ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}],
 				func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
@@ -103,10 +100,10 @@ func expires(o *manifest.Object) bool {
 	return kind.Child(kind.Child(o.Value(), "spec").Data, "ttlSecondsAfterFinished").Data != nil
 }
 
-// agree makes one verdict of those on all ways. Where some refuse and others accept, it is unknown.
-func agree(outcomes []outcome, whoApplies string) verdict {
-	var refusing, accepting []outcome
-	for _, o := range outcomes {
+// agree combines the verdicts on all types of request into one. Where some refuse and others accept, it is unknown.
+func agree(predictions []prediction, whoApplies string) verdict {
+	var refusing, accepting []prediction
+	for _, o := range predictions {
 		if len(o.violations)+o.more > 0 {
 			refusing = append(refusing, o)
 		} else {
@@ -116,7 +113,7 @@ func agree(outcomes []outcome, whoApplies string) verdict {
 	if len(accepting) == 0 && len(refusing) > 0 {
 		all := refusing[0].verdict
 		for _, o := range refusing[1:] {
-			all.merge(o.violations) // whoever accepts some of them accepts no others
+			all.merge(o.violations) // every type of request is refused
 			all.addRemarks(o.unknown, nil)
 		}
 		slices.SortStableFunc(all.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
@@ -132,15 +129,15 @@ func agree(outcomes []outcome, whoApplies string) verdict {
 	const shown = 3 // the others follow from the same request
 	for _, o := range refusing {
 		for _, v := range o.violations[:min(len(o.violations), shown)] {
-			var same []outcome
+			var same []prediction
 			for _, other := range refusing {
 				if slices.ContainsFunc(other.violations,
 					func(w violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
 					same = append(same, other)
 				}
 			}
-			message := fmt.Sprintf("refused by %s: %s; accepted by %s; %s", wayNames(same), v.Message,
-				wayNames(accepting), whoApplies)
+			message := fmt.Sprintf("refused by %s: %s; accepted by %s; %s", requestNames(same), v.Message,
+				requestNames(accepting), whoApplies)
 			all.addRemarks([]result.Remark{{Path: v.Path, Message: message}}, nil)
 		}
 	}
@@ -148,10 +145,11 @@ func agree(outcomes []outcome, whoApplies string) verdict {
 	return all
 }
 
-// wayNames lists the names of ways as "a, b and c". Flux is named where it differs from other server-side applies.
-func wayNames(outcomes []outcome) string {
+// requestNames lists the names of the requests as "a, b and c". Flux is named where it differs from other server-side
+// applies.
+func requestNames(predictions []prediction) string {
 	var list []string
-	for _, o := range outcomes {
+	for _, o := range predictions {
 		if o.by != fluxApply || len(list) == 0 {
 			list = append(list, o.name)
 		}

@@ -216,27 +216,27 @@ func TestAgree(t *testing.T) {
 		}
 		return v
 	}
-	server, client, flux, put := way{builtin.ApplierServerSide, "server-side apply"}, way{builtin.ApplierClientSide, "client-side apply"}, way{fluxApply, "the server-side apply of Flux"}, way{builtin.ApplierReplace, "a PUT"}
+	server, client, flux, put := requestType{builtin.ApplierServerSide, "server-side apply"}, requestType{builtin.ApplierClientSide, "client-side apply"}, requestType{fluxApply, "the server-side apply of Flux"}, requestType{builtin.ApplierReplace, "a PUT"}
 	noted := verdict{unknown: []result.Remark{{Path: "u", Message: "who knows"}}, notes: []result.Remark{{Path: "n", Message: "noted"}}}
 	for _, row := range []struct {
-		name     string
-		outcomes []outcome
-		refuses  []string
-		unknown  []string
-		notes    int
+		name        string
+		predictions []prediction
+		refuses     []string
+		unknown     []string
+		notes       int
 	}{
-		{"all accept", []outcome{{server, noted}, {client, noted}}, nil, []string{"u: who knows"}, 1},
-		{"all refuse", []outcome{{server, refused("b: x")}, {client, refused("a: y", "b: x")}}, []string{"a: y", "b: x"}, nil, 0},
-		{"one refuses", []outcome{{server, refused("a: x")}, {client, noted}}, nil,
+		{"all accept", []prediction{{server, noted}, {client, noted}}, nil, []string{"u: who knows"}, 1},
+		{"all refuse", []prediction{{server, refused("b: x")}, {client, refused("a: y", "b: x")}}, []string{"a: y", "b: x"}, nil, 0},
+		{"one refuses", []prediction{{server, refused("a: x")}, {client, noted}}, nil,
 			[]string{"u: who knows", "a: refused by server-side apply: x; accepted by client-side apply; --applier says who applies"}, 0},
-		{"two refuse in two ways", []outcome{{server, refused("a: x")}, {client, refused("a: y")}, {put, verdict{}}}, nil,
+		{"two refuse in two ways", []prediction{{server, refused("a: x")}, {client, refused("a: y")}, {put, verdict{}}}, nil,
 			[]string{"a: refused by server-side apply: x; accepted by a PUT; --applier says who applies", "a: refused by client-side apply: y; accepted by a PUT; --applier says who applies"}, 0},
-		{"two refuse two fields in the same words", []outcome{{server, refused("a: x")}, {client, refused("b: x")}, {put, verdict{}}}, nil,
+		{"two refuse two fields in the same words", []prediction{{server, refused("a: x")}, {client, refused("b: x")}, {put, verdict{}}}, nil,
 			[]string{"a: refused by server-side apply: x; accepted by a PUT; --applier says who applies", "b: refused by client-side apply: x; accepted by a PUT; --applier says who applies"}, 0},
-		{"three ways", []outcome{{server, refused("a: x")}, {flux, refused("a: x")}, {client, refused("a: x")}, {put, verdict{}}}, nil,
+		{"three ways", []prediction{{server, refused("a: x")}, {flux, refused("a: x")}, {client, refused("a: x")}, {put, verdict{}}}, nil,
 			[]string{"a: refused by server-side apply and client-side apply: x; accepted by a PUT; --applier says who applies"}, 0},
 	} {
-		v := agree(row.outcomes, flags().WhoApplies)
+		v := agree(row.predictions, flags().WhoApplies)
 		var refuses, unknown []string
 		for _, b := range v.violations {
 			refuses = append(refuses, b.Path+": "+b.Message)

@@ -7,9 +7,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
-// Two branches that were merged into each other have several merge bases, and none of them alone is what a cluster has.
-// Each is compared with NEW. For example, a field that one base has as "a", and the other one and NEW as "b", was
-// changed by a commit that is merged already: only the first comparison refuses it, and it does not count.
+// Two branches that were merged into each other have several merge bases, and the cluster need not have the objects of
+// any single one. Each is compared with NEW. For example, a field that one base has as "a", and the other one and NEW
+// as "b", was changed by a commit that is merged already: only the first comparison refuses it, and it does not count.
 
 // AgainstBase keeps the refusals that a comparison of the same NEW with another merge base shows, too. What one of the
 // two comparisons could not check is not checked. base names the other one in messages.

@@ -196,9 +196,9 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 	}
 }
 
-// overridden adds notes about changes of files that would be refused as they are written, and do not reach what the
-// units print that read the files: a unit that somebody adds may set a locked field to today's value. Somebody may
-// still apply the files without it.
+// overridden adds a note about a file whose change would be refused as it is written, while the units that read the
+// file print the old value: a change can add a unit that sets a locked field to its current value. The file may still
+// be applied without the unit.
 func (c *checker) overridden(in *Input, pairs []pair) {
 	objects := func(files []manifest.File) []*manifest.Object {
 		list := manifest.ObjectsWithoutCRDs(files).Objects
@@ -252,12 +252,12 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 	}
 }
 
-// changes reports whether what a unit prints of a written object changes with it at a path: its value there, or its
-// name.
+// changes reports whether the object that a unit prints for a written object changes with it: its value at a path, or
+// its name.
 func (p pair) changes(written *manifest.Object, at fieldpath.Path) bool {
 	if !strings.Contains(cmp.Or(p.new, p.old).Name, written.Name) {
 		return false
 	}
-	return p.new == nil || p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new.Value(), at.Reach(p.new.Value())...),
-		yamldoc.At(p.old.Value(), at.Reach(p.old.Value())...))
+	return p.new == nil || p.old == nil || !jsonvalue.Equal(fieldpath.Value(p.new.Value(), at.Reach(p.new.Value())...),
+		fieldpath.Value(p.old.Value(), at.Reach(p.old.Value())...))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
@@ -23,18 +24,18 @@ func (in *Input) isPlain(object map[string]any) bool {
 		})
 }
 
-// Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
-// Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
+// Check compares the objects of in.New with the objects of in.Old. Report.Errors lists the objects that cannot be read
+// or compared; the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
 	// otherwise no document is plain, and no list is copied
 	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 {
 		in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
 		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
-		nameAlike(newPlain, oldPlain)
+		nameAfterNewFile(newPlain, oldPlain)
 	}
-	alike := in.alike()
-	newSet, oldSet := in.sets(alike)
+	equal := in.equalDocuments()
+	newSet, oldSet := in.sets(equal)
 	documents := len(newPlain) + len(oldPlain) + newSet.Documents + oldSet.Documents
 	unread := len(newSet.Errs) + len(oldSet.Errs) + len(in.Errs) + len(in.NotCovered) + len(in.Excluded) + in.Unchanged
 	if documents+unread == 0 {
@@ -107,8 +108,8 @@ func Check(in Input, o Options) (*Report, error) {
 			o.Advice.Kustomize)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
-	olds, oldSkipped := c.covered(oldSet, nil, alike)
-	news, newSkipped := c.covered(newSet, oldSet, alike)
+	olds, oldSkipped := c.covered(oldSet, nil, equal)
+	news, newSkipped := c.covered(newSet, oldSet, equal)
 	c.skip(newSkipped, oldSkipped, in.Live != nil)
 	c.fail(repeated(olds, news)...)
 	c.fail(repeated(news, olds)...)
@@ -137,18 +138,19 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// alike returns what units have alike on both sides: no definition has to judge it.
-func (in *Input) alike() map[*yamldoc.Document]bool {
+// equalDocuments returns the documents that a unit has on both sides with equal objects: no definition has to judge
+// them. It is nil if all documents have to be judged.
+func (in *Input) equalDocuments() map[*yamldoc.Document]bool {
 	if !in.Locks.Empty() || in.Live != nil {
 		return nil
 	}
-	return manifest.Alike(in.New, in.Old)
+	return manifest.EqualDocuments(in.New, in.Old)
 }
 
-// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
-func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifest.Set) {
+// sets sorts the objects of both sides. CRDs that are equal on both sides are read only if something is judged by them.
+func (in *Input) sets(equal map[*yamldoc.Document]bool) (newSet, oldSet *manifest.Set) {
 	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
-	if alike == nil {
+	if equal == nil {
 		all := func(*manifest.Object) bool { return true }
 		newSet.ReadCRDs(all, nil)
 		oldSet.ReadCRDs(all, nil)
@@ -156,10 +158,10 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 	}
 	judging := map[string]bool{} // kinds that may be judged by their CRDs, or be the parameters of a policy
 	for _, o := range slices.Concat(newSet.Objects, oldSet.Objects) {
-		if !alike[o.Document] {
+		if !equal[o.Document] {
 			judging[o.Kind] = true
 		}
-		if kind, ok := yamldoc.At(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
+		if kind, ok := fieldpath.Value(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
 			judging[kind] = true
 		}
 	}
@@ -175,7 +177,7 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 			theirs[o.ID] = append(theirs[o.ID], o)
 		}
 		return func(o *manifest.Object) bool {
-			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
+			kind, ok := fieldpath.Value(o.Document.Object, "spec", "names", "kind").(string)
 			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID],
 				func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
 		}
@@ -217,12 +219,13 @@ func others(news, olds []string) int {
 	return n
 }
 
-// covered returns the objects of set that a definition covers, and the others. old is nil if set is OLD. What a unit
-// has alike on both sides needs no definition.
-func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bool) (list, skipped []*manifest.Object) {
+// covered returns the objects of set that a definition covers, and the others. old is nil if set is OLD. Objects
+// in equal documents need no definition.
+func (c *checker) covered(set, old *manifest.Set, equal map[*yamldoc.Document]bool) (
+	list, skipped []*manifest.Object) {
 	for _, o := range set.Objects {
 		switch {
-		case alike[o.Document] && o.Invalid == nil:
+		case equal[o.Document] && o.Invalid == nil:
 			list = append(list, o)
 		case len(c.kinds.of(o)) == 0:
 			skipped = append(skipped, o)

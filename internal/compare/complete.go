@@ -11,7 +11,7 @@ import (
 
 // A tick means that everything that changed was checked. So each change is accounted for: by an object that a
 // definition judged, or as a gap. Gaps are files and units that nothing could read, verdicts that only the cluster can
-// give, and objects of kinds whose rules are not known. What is the same on both sides is no gap.
+// give, and objects of kinds whose rules are not known. A file or unit that is equal on both sides is not a gap.
 
 // count adds an object to those of its kind.
 func count(kinds []result.KindCount, o *manifest.Object, changed bool) []result.KindCount {
@@ -104,8 +104,8 @@ func (k *kinds) complete(o *manifest.Object) bool {
 	return slices.ContainsFunc(k.byKind[gk], (*customKind).ofConfigConnector) || !k.operatorListed(o)
 }
 
-// operatorListed reports whether the catalogue has kinds of the operator of an object. What is known of the kind's CRD
-// tells the project, also where several share a group; otherwise the operator is that of the group.
+// operatorListed reports whether the catalogue has kinds of an object's operator. The facts about its CRD name the
+// project, also where several projects share a group; without them, the group decides.
 func (k *kinds) operatorListed(o *manifest.Object) bool {
 	facts, ok := crdfacts.Find(o.APIVersion, o.Kind)
 	return slices.ContainsFunc(k.operators.All(), func(kind *operators.Kind) bool {

@@ -8,7 +8,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Locks and notes that only the description of a field has: "Immutable. The region of the bucket." (described.go)
@@ -21,9 +20,9 @@ const (
 		"github.com/GoogleCloudPlatform/k8s-config-connector 1.155.1; its code was read, not run"
 )
 
-// describedChanges adds what the descriptions of the CRD say about the fields that change. In CRDs of Config Connector
-// that are made from Terraform's or Google's own schemas, "Immutable." is a lock that its webhook enforces, except in
-// lists of objects. Elsewhere it is a note, unless something else refuses the change of the field.
+// describedChanges adds the sentences in the CRD's descriptions about the fields that change. In CRDs of Config
+// Connector that are made from Terraform's or Google's own schemas, "Immutable." is a lock that its webhook enforces,
+// except in lists of objects. Elsewhere it is a note, unless something else refuses the change of the field.
 func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 	version := d.version(p.new.APIVersion)
 	if p.new.APIVersion != p.old.APIVersion || version == nil {
@@ -83,7 +82,7 @@ func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath
 // ofConfigConnector reports whether the CRD is made from a schema that Config Connector's webhook compares objects by.
 // Its newer kinds have other controllers, which the webhook lets pass.
 func (d *customKind) ofConfigConnector() bool {
-	labels, _ := yamldoc.At(d.crd.Document.Object, "metadata", "labels").(map[string]any)
+	labels := fieldpath.Object(d.crd.Document.Object, "metadata", "labels")
 	made := labels["cnrm.cloud.google.com/tf2crd"] == "true" || labels["cnrm.cloud.google.com/dcl2crd"] == "true"
 	return made && strings.HasSuffix(d.crd.Group, configConnectorGroup)
 }

@@ -42,7 +42,7 @@ type customKind struct {
 	merging    *apply.Kind // how objects merge
 }
 
-// customVersion is one version of a CRD. What most versions never need is made at its first use.
+// customVersion is one version of a CRD. Parts that most versions never need are made at their first use.
 type customVersion struct {
 	*kind.Definition
 	converted    func() *prepare.Preparer // of objects that were in another version
@@ -178,7 +178,7 @@ func withoutDefaults(s *spec.Schema) *spec.Schema {
 // CostAnnotation is the annotation of a CRD that tells what replacing one of its objects costs.
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
-// replacement returns what replacing a refused object costs: what the CRD says, or unknown.
+// replacement returns the cost of replacing a refused object: the cost that the CRD names, or unknown.
 func (d *customKind) replacement(p request) *result.Replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

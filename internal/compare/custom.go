@@ -16,9 +16,9 @@ import (
 // Updates of custom resources, judged by a CRD. The objects are compared as the server stores them (crd.go), by the
 // locks and rules of the versions that they are written in:
 //
-//	the request     applied.go     what an apply of the manifest stores
-//	its limits      serverside.go  what only a server-side apply cannot do
-//	locks, rules    check          what the schema refuses
+//	the request     applied.go     the object that an apply of the manifest stores
+//	its limits      serverside.go  refusals of server-side applies only
+//	locks, rules    check          refusals by the schema
 //
 // find runs them in this order.
 
@@ -35,7 +35,7 @@ func (d *customKind) definition() *definition {
 // Two versions of one object are compared as an API server would that converts by changing the apiVersion only: each
 // side is pruned and defaulted by the version it was written in, then by the other one. The server checks such an
 // update by the version of the request. Here it is checked by both versions, so that a lock which only one of them has
-// holds too. What a conversion webhook would do is unknown.
+// holds too. With a conversion webhook, the verdict is unknown.
 func (d *customKind) find(v *verdict, p request) error {
 	var invalid verdict
 	err := d.findInVersions(v, d.applied(&invalid, p), p)
@@ -74,7 +74,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 	return nil
 }
 
-// check adds what the pair breaks by the schema of one version.
+// check adds the violations of the schema of one version.
 func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 	definition := d.versions[version].Definition
 	if definition.Empty() {

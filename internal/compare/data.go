@@ -12,10 +12,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Kinds that are known from data: those of Kubernetes itself, those of operators with webhooks, and those whose CRD has
+// Kinds that are known from data: Kubernetes' own kinds, kinds of operators with webhooks, and kinds whose CRD has
 // transition rules and is not at hand. The package of each judges two objects by its rows; here its verdict becomes one
 // of a check. For example, the row
 //
@@ -73,8 +72,8 @@ func (v *verdict) identify(p request) {
 	v.addRemarks(p.open(open, ""), nil)
 }
 
-// ofOperator judges custom resources by what is known of their operator's webhooks. crds are those of the kind; they
-// know defaults and passwords. An operator converts between versions, and its verdict says where that leaves a question
+// ofOperator judges custom resources by the rows about their operator's webhooks. crds are the CRDs of the kind, for
+// defaults and passwords. An operator converts between versions, and its verdict says where that leaves a question
 // open.
 func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 	return &definition{
@@ -89,7 +88,7 @@ func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 			return nil
 		},
 		replace: func(r request, rows builtin.Verdict) *result.Replacement {
-			// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
+			// Without the CRD, the scope is unknown; kubectl ignores a namespace that it does not need.
 			in := placed(r.new, cmp.Or(r.new.Place(), shell.Resolved(r.new.AppliedBy.Namespace, "NAMESPACE")))
 			return rowsReplacement(kind.Replacement(in, rows), rows, r)
 		},
@@ -127,12 +126,12 @@ func (v *violation) addOperator(o operators.Operator, found *builtin.Violation, 
 	v.showAsWritten(r)
 }
 
-// showAsWritten replaces the values of a violation by those of the manifests, which have them where the operator's form
-// says the same in another way: "5Gi" for "5368709120".
+// showAsWritten replaces the values of a violation, which are in the operator's form, by the values of the manifests:
+// "5368709120" by "5Gi".
 func (v *violation) showAsWritten(p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
-		if is := yamldoc.At(obj, at...); shown.OK && is != nil {
+		if is := fieldpath.Value(obj, at...); shown.OK && is != nil {
 			return value{Data: is, OK: true}
 		}
 		return shown
@@ -145,7 +144,7 @@ func (v *violation) showAsWritten(p request) {
 	}
 }
 
-// ofFacts judges custom resources whose CRD is not at hand by what is known of the CRD's transition rules.
+// ofFacts judges custom resources whose CRD is not at hand by the catalogued transition rules of the CRD.
 func ofFacts(facts *crdfacts.Kind, withSchema string) *definition {
 	return &definition{
 		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },

@@ -29,10 +29,10 @@ type definition struct {
 	isBuiltin bool
 	// covers reports whether objects of an apiVersion can be judged; nil for all.
 	covers func(apiVersion string) bool
-	// find adds to v what is found in an update of an object that both sides have, in versions that are covered.
+	// find adds to v the violations and remarks of an update of an object that both sides have, in covered versions.
 	find func(v *verdict, r request) error
-	// replace returns what it takes to replace an object, whatever refuses the update. rows are the refusals of data,
-	// with their own ways out.
+	// replace returns the cost of replacing an object, and how. rows has the violations of data, which can have ways
+	// out of their own.
 	replace func(r request, rows builtin.Verdict) *result.Replacement
 }
 
@@ -53,7 +53,7 @@ func (d *definition) judge(r request) (verdict, error) {
 	return v, nil
 }
 
-// replacement returns what it takes to replace an object.
+// replacement returns the cost of replacing an object, and how.
 func (d *definition) replacement(r request) *result.Replacement {
 	return d.replace(r, builtin.Verdict{})
 }
@@ -69,13 +69,13 @@ func requested(is result.Replacement, r request) *result.Replacement {
 	return &is
 }
 
-// customReplacement returns what replacing a custom resource takes; kind names its kind for kubectl.
+// customReplacement returns the replacement of a custom resource; kind names its kind for kubectl.
 func customReplacement(cost result.Cost, kind string, r request) *result.Replacement {
 	how := []string{keepOldValues, recreate(kind, r.new)}
 	return requested(result.Replacement{Cost: cost, Message: costMessages[cost], How: how}, r)
 }
 
-// costMessages say what the costs mean.
+// costMessages explain the costs.
 var costMessages = map[result.Cost]string{
 	result.CostNone:     "nothing is lost when the object is deleted and created again",
 	result.CostRestart:  "its work starts again when the object is deleted and created again",
@@ -93,7 +93,7 @@ func recreate(kind string, o *manifest.Object) string {
 	return fmt.Sprintf("kubectl delete %s %s && %s", shell.Quote(kind), kubectlName(o), tool.KubectlApply)
 }
 
-// addFound adds to v what the schema of a kind finds in an update. complete adds what a violation names besides. The
+// addFound adds to v the objections of a schema to an update. complete adds the source's own fields to a violation. The
 // error is that the CEL rules cannot be run.
 func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
 	complete func(*violation, *kind.Objection)) error {
@@ -125,8 +125,8 @@ func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
 	return nil
 }
 
-// addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds what a
-// violation names besides.
+// addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds the
+// source's own fields to a violation.
 func (v *verdict) addRows(judged builtin.Verdict, r request, who string,
 	complete func(*violation, *builtin.Violation)) {
 	v.rows = judged
@@ -148,7 +148,7 @@ func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *r
 	return re
 }
 
-// open returns what the rows of a kind leave open; who begins each sentence.
+// open returns the questions that the rows of a kind leave open; who begins each sentence.
 func (r request) open(list []builtin.Remark, who string) []result.Remark {
 	all := remarks(list, who)
 	for i := range all {
@@ -157,7 +157,7 @@ func (r request) open(list []builtin.Remark, who string) []result.Remark {
 	return all
 }
 
-// remarks returns what the rows of a kind remark; who begins each sentence.
+// remarks returns the remarks of the rows of a kind; who begins each sentence.
 func remarks(list []builtin.Remark, who string) []result.Remark {
 	var all []result.Remark
 	for _, r := range list {
@@ -166,7 +166,7 @@ func remarks(list []builtin.Remark, who string) []result.Remark {
 	return all
 }
 
-// builtinViolation returns what a row refuses, with its message.
+// builtinViolation returns the violation of a row, with its message.
 func builtinViolation(found *builtin.Violation, r request) violation {
 	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, r.new.Value(), r.old.Value()))
 	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message

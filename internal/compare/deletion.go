@@ -11,7 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// Objects that NEW no longer has. A deletion is no violation, unless its cost is among those that are refused; the
+// Objects that NEW no longer has. A deletion is a violation only if its cost is among Options.RefuseDeletions; the
 // report says what it costs, whether the tool keeps the object, and how to keep it:
 //
 //	OLD  PersistentVolumeClaim data     NEW  nothing     cost data: data can be lost with it
@@ -150,8 +150,7 @@ func (c *checker) loss(o *manifest.Object) (cost result.Cost, message string) {
 	return worst.Cost, worst.Message
 }
 
-// lossOf returns the cost of deleting the objects of a unit, those of units within it included; outer are the units
-// around it.
+// lossOf returns the cost of deleting the objects of a unit and of the units within it; outer are the units around it.
 func (c *checker) lossOf(d tool.Definer, outer []string) (cost result.Cost, message string) {
 	objects := c.gone.objects[d.Unit]
 	if len(objects) == 0 {
@@ -193,7 +192,7 @@ func lossBy(d *definition, o *manifest.Object) *result.Replacement {
 	return r
 }
 
-// lossMessages say what a deletion costs.
+// lossMessages explain the costs of a deletion.
 var lossMessages = map[result.Cost]string{
 	result.CostNone:     "nothing is lost with it",
 	result.CostRestart:  "its work ends, and its pods are deleted with it",

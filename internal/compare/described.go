@@ -40,8 +40,8 @@ func mayBeLocked(description string) bool {
 // maxSentence is how much of a description a note quotes.
 const maxSentence = 200
 
-// describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of
-// lists, nor into the specs of pods: what cannot be updated in a pod can be in a template.
+// describe returns the sentences of a schema's descriptions, nil if there are none. It skips lists of lists and the
+// specs of pods: a field that cannot be updated in a pod can be updated in a template.
 func describe(s *spec.Schema) *described {
 	if ofPod(s) {
 		return nil
@@ -79,7 +79,7 @@ func describe(s *spec.Schema) *described {
 	return d
 }
 
-// ofPod reports whether a schema is that of a pod's spec or of a container.
+// ofPod reports whether a schema describes a pod's spec or a container.
 func ofPod(s *spec.Schema) bool {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { _, ok := s.Properties[name]; return !ok })

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"reflect"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // A digest identifies a change, so that an acceptance holds for it and not for the next one: the change of spec.class
@@ -46,14 +46,14 @@ func digestObjects(newObj, oldObj map[string]any) string {
 			delete(changed, "status")
 		}
 		for _, name := range [...]string{"labels", "annotations", "finalizers", "ownerReferences"} {
-			is, was := yamldoc.At(object, "metadata", name), yamldoc.At(other, "metadata", name)
+			is, was := fieldpath.Value(object, "metadata", name), fieldpath.Value(other, "metadata", name)
 			if jsonvalue.Equal(is, was) {
 				continue
 			}
 			if texts, ok := is.(map[string]any); ok {
 				texts = maps.Clone(texts)
 				maps.DeleteFunc(texts,
-					func(key string, text any) bool { return jsonvalue.Equal(yamldoc.At(was, key), text) })
+					func(key string, text any) bool { return jsonvalue.Equal(fieldpath.Value(was, key), text) })
 				is = texts
 			}
 			changed["metadata."+name] = is

@@ -18,32 +18,32 @@
 //	bases            two reports of one change, compared with two merge bases
 //	caveats          warnings about the check as a whole
 //	record           verdicts become entries of the report
-//	accepted         violations that somebody has accepted
+//	accepted         accepted violations
 //	deletion         objects that NEW no longer has
 //	complete         whether everything that changed was checked
 //	predecessors     the verdicts on all pairs, and on objects with several possible predecessors
 //	judge            the verdict on one pair
 //	applier          the requests that tools send, and where their verdicts differ
 //	policies         admission policies
-//	replacement      what replacing a refused object costs, and how its tool does it
+//	replacement      the cost of replacing a refused object, and how its tool does it
 //	partial          objects that lack required fields
 //	checker          the state of a run
 //	moved            objects that move to another version
-//	kinds            what is known of each kind, from all sources
+//	kinds            the definitions of each kind, from all sources
 //	data             built-in kinds, operators, and transition rules of CRDs that are not at hand
 //	open             OpenAPI documents and JSON Schemas
 //	custom           custom resources, judged by a CRD
-//	applied          what an apply of a custom resource stores
-//	serverside       what a server-side apply cannot do
+//	applied          the object that an apply of a custom resource stores
+//	serverside       refusals of server-side applies
 //	configconnector  locks and notes in the descriptions of a CRD
 //	crd              a CRD compiled, and objects as a server stores them by it
 //	validity         mistakes that the server finds in an object
 //	described        the sentences in descriptions
-//	definition       what all sources of a kind have in common
+//	definition       the one way in which all sources of a kind judge
 //	live             the answer of a cluster
-//	unknown_values   values that the files do not tell
-//	digest           what identifies a change
-//	verdict          what a verdict is made of
+//	unknown_values   values that the files do not have
+//	digest           digests that identify a change
+//	verdict          the parts of a verdict
 //	report           the report
 //	pair             which object of OLD is the earlier state of which object of NEW
 //	input            objects, schemas and options

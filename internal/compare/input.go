@@ -20,7 +20,7 @@ import (
 type Input struct {
 	New, Old []manifest.File
 	// NewWritten and OldWritten are changed files that units read, as they are written. Readers has the units of NEW
-	// that read them, by their paths. What the units print is among New and Old.
+	// that read them, by their paths. The objects that the units print are in New and Old.
 	NewWritten, OldWritten []manifest.File
 	Readers                map[string][]string
 	// Failing are the units that may read a changed file and cannot be rendered, by its path.
@@ -33,20 +33,19 @@ type Input struct {
 	NewSchemas, OldSchemas manifest.Schemas
 	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
 	NewDefaults, OldDefaults map[string]any
-	// Locks are locks on schemas that somebody else owns, those of both sides; nil for none.
+	// Locks are the external locks of both sides; nil for none.
 	Locks *foreign.Locks
-	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
-	// with KnownOld an acceptance that is not among them is marked as new.
+	// Accepted are the accepted violations of NEW, nil for none, and OldAccepted those of OLD. With KnownOld, an
+	// acceptance that OLD lacks is marked as new.
 	Accepted, OldAccepted *accept.List
 	KnownOld              bool
-	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of
-	// Old.
+	// Live has the cluster's state of the objects in New, by their documents. Unless it is nil, it replaces Old.
 	Live map[*yamldoc.Document]Live
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
 	Warnings []string
 	Errs     []error
 	// Units are what New and Old were rendered from, and NotCovered what could not be. Unchanged is how many units and
-	// files are not in New and Old, since both sides have them alike.
+	// files are not in New and Old, since they are equal on both sides.
 	Units      []result.Unit
 	NotCovered []result.NotCovered
 	Unchanged  int

@@ -46,8 +46,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if c.mayDiffer(r) {
 		v, err = c.judgeUpdate(r)
 	}
-	// The server was asked about an update, which may not be what the tool does; where nobody knows the tool, the
-	// answer counts.
+	// The cluster answered a dry run of an update. The answer counts if the tool updates the object, or is unknown.
 	if r.live != nil && (c.fate(r) == tool.Updated || c.applier(p.new).Tool == "") {
 		v.addAnswer(r.live)
 	}
@@ -117,8 +116,8 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 }
 
 // judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all
-// others. Whoever disables updates with one change and enables them with the next gets around every lock in between:
-// what the cluster has then is not known.
+// others. Disabling updates with one change and enabling them with the next would get around every lock in between. So
+// an object that enables updates again is unknown: the cluster may have another object than OLD.
 func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 	by := p.applier
 	by.InstallsOnce = p.old.AppliedBy.InstallsOnce
@@ -185,10 +184,10 @@ func (c *checker) judgeRequests(p request) (verdict, error) {
 	if p.live != nil {
 		return c.judgeRequest(p)
 	}
-	var outcomes []outcome
-	for _, w := range c.ways(p) {
-		if i := slices.IndexFunc(outcomes, func(o outcome) bool { return c.sameRequest(p, o, w) }); i >= 0 {
-			outcomes = append(outcomes, outcome{w, outcomes[i].verdict})
+	var predictions []prediction
+	for _, w := range c.requestTypes(p) {
+		if i := slices.IndexFunc(predictions, func(o prediction) bool { return c.sameRequest(p, o, w) }); i >= 0 {
+			predictions = append(predictions, prediction{w, predictions[i].verdict})
 			continue
 		}
 		q := p
@@ -197,9 +196,9 @@ func (c *checker) judgeRequests(p request) (verdict, error) {
 		if err != nil {
 			return v, err
 		}
-		outcomes = append(outcomes, outcome{w, v})
+		predictions = append(predictions, prediction{w, v})
 	}
-	v := agree(outcomes, c.Advice.WhoApplies)
+	v := agree(predictions, c.Advice.WhoApplies)
 	// whether the old Job is there or not
 	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p)
 	if expires(p.old) && len(v.violations) > 0 && !replaced {

@@ -14,7 +14,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What is known of each kind, from all sources of both sides. OLD's CRD counts beside NEW's:
@@ -48,7 +47,7 @@ type invalidCRD struct {
 }
 
 // newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
-// Mistakes in a CRD that both sides have alike are errors only if it was given as a schema; otherwise, they make its
+// Mistakes in a CRD that is equal on both sides are errors only if it was given as a schema; otherwise, they make its
 // objects unknown.
 func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Options) *kinds {
 	k := &kinds{builtin: o.Builtin, operators: o.Operators, advice: o.Advice, byKind: map[groupKind][]*customKind{},
@@ -83,10 +82,10 @@ func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Option
 	return k
 }
 
-// addFaulty adds a CRD that cannot be read, which both sides have alike.
+// addFaulty adds a CRD that cannot be read and is equal on both sides.
 func (k *kinds) addFaulty(f manifest.Faulty) {
-	group, _ := yamldoc.At(f.Document.Object, "spec", "group").(string)
-	kind, _ := yamldoc.At(f.Document.Object, "spec", "names", "kind").(string)
+	group := fieldpath.Text(f.Document.Object, "spec", "group")
+	kind := fieldpath.Text(f.Document.Object, "spec", "names", "kind")
 	k.faulty[groupKind{group, kind}] = f.Err
 }
 
@@ -111,7 +110,7 @@ func (k *kinds) add(c manifest.CRD, onlyOld bool, o Options) {
 	k.byKind[gk] = append(k.byKind[gk], d)
 }
 
-// of returns the definitions of an object's kind, in any version; none for a kind that nobody knows.
+// of returns the definitions of an object's kind, in any version; none for an unknown kind.
 func (k *kinds) of(o *manifest.Object) []*definition {
 	var list []*definition
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
@@ -137,7 +136,8 @@ func (k *kinds) of(o *manifest.Object) []*definition {
 	return list
 }
 
-// ofFaulty stands for a CRD with a mistake that the change does not touch: its author may be somebody else.
+// ofFaulty returns the definition of a CRD with a mistake that the change does not touch: the author of the change may
+// not be able to mend it, so its objects are unknown.
 func ofFaulty(mistake error) *definition {
 	return &definition{
 		find: func(v *verdict, _ request) error {
@@ -325,8 +325,8 @@ func (k *kinds) unpicked() []string {
 	return list
 }
 
-// nameAlike gives a document of a file that was named the name of the file in NEW, on both sides.
-func nameAlike(news, olds []*manifest.Object) {
+// nameAfterNewFile gives documents of files that the user named, on both sides, the name of the file in NEW.
+func nameAfterNewFile(news, olds []*manifest.Object) {
 	for _, n := range news {
 		for _, o := range olds {
 			if n.Path == "" && o.Path == "" {

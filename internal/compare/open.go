@@ -153,7 +153,7 @@ func (d *openKind) place(b *violation, _ *kind.Objection) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 
-// replacement returns what replacing a refused object costs, which nobody knows.
+// replacement returns the replacement of a refused object. Its cost is unknown.
 func (d *openKind) replacement(p request) *result.Replacement {
 	if p.new.Kind == "" {
 		message := "the loss depends on the objects that are deployed with these values"

@@ -378,7 +378,7 @@ func places(objects []*manifest.Object) string {
 }
 
 // repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the
-// other. Those that the other side has alike in the same file are left out.
+// other. Objects that are equal on the other side, in the same file, are left out.
 func repeated(objects, otherSide []*manifest.Object) []error {
 	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
 		all := map[place][]*manifest.Object{}

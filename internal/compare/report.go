@@ -34,7 +34,7 @@ type Report struct {
 	Errors         []Error            `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
-	// Unchanged is how many units and files were not read, since both sides have them alike.
+	// Unchanged is how many units and files were not read, since they are equal on both sides.
 	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`

@@ -121,8 +121,8 @@ func (e *encryption) scalar(newVal, oldVal any, at string) (merged any, changed 
 	return oldVal, false
 }
 
-// excuseUnknown makes violations unknown whose values depend on what the files do not tell, such as a variable in an
-// encrypted Secret.
+// excuseUnknown makes a violation unknown if its values depend on a value that the files do not have, such as a
+// variable in an encrypted Secret.
 func (v *verdict) excuseUnknown(p pair) {
 	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
 		return

@@ -19,14 +19,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// What a verdict on a pair is made of. The definitions fill it (definition.go), and record.go puts it into the report.
+// The parts of a verdict on a pair. The definitions fill it (definition.go), and record.go puts it into the report.
 
-// verdict is what an API server makes of one update by one definition of the kind.
+// verdict is the predicted answer of an API server to one update, by one definition of the kind.
 type verdict struct {
 	violations     []violation
 	more           int // violations beyond the limit of a report
 	unknown, notes []result.Remark
-	replacement    *result.Replacement // what replacing the object costs, where there are violations
+	replacement    *result.Replacement // of the object, where there are violations
 	edits          []string            // of the manifest, each of which is enough for one violation
 	rows           builtin.Verdict     // of a kind that is known from data
 	old            *manifest.Object    // what new was compared with

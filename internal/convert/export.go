@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Export is the result of an export.
@@ -148,7 +148,7 @@ func ToAnnotation(file *File) (moved int, err error) {
 // schemas returns the schemas of all versions, and in v1beta1 the one that they share.
 func (c *document) schemas() []map[string]any {
 	var all []map[string]any
-	if s, ok := yamldoc.At(c.object, "spec", "validation", "openAPIV3Schema").(map[string]any); ok {
+	if s, ok := fieldpath.Value(c.object, "spec", "validation", "openAPIV3Schema").(map[string]any); ok {
 		all = append(all, s)
 	}
 	for _, v := range c.Versions {

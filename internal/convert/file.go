@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -156,10 +157,10 @@ func (c *document) change(version string, changes []celrule.Change) error {
 
 // schema returns the openAPIV3Schema of a version, or nil.
 func (c *document) schema(version string) map[string]any {
-	versions, _ := yamldoc.At(c.object, "spec", "versions").([]any)
+	versions, _ := fieldpath.Value(c.object, "spec", "versions").([]any)
 	for _, v := range versions {
-		if yamldoc.At(v, "name") == version {
-			s, _ := yamldoc.At(v, "schema", "openAPIV3Schema").(map[string]any)
+		if fieldpath.Value(v, "name") == version {
+			s := fieldpath.Object(v, "schema", "openAPIV3Schema")
 			return s
 		}
 	}

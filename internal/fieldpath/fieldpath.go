@@ -1,5 +1,6 @@
-// Package fieldpath is the one form of a path into an object, and the only place where the text of one is read: of the data
-// of built-in kinds and operators, such as "spec.racks[*].storage", and of what others print, such as an API server.
+// Package fieldpath is the one form of a path into an object, and the only place where the text of one is read: of the
+// data of built-in kinds and operators, such as "spec.racks[*].storage", and of what others print, such as an API
+// server.
 package fieldpath
 
 import (
@@ -10,8 +11,8 @@ import (
 	"strings"
 )
 
-// Path leads into an object. Each step is the name of a member (string) or the index of an item (int); in the path of several
-// values it can be an Each.
+// Path leads into an object. Each step is the name of a member (string) or the index of an item (int); in the path of
+// several values it can be an Each.
 type Path []any
 
 // Each is a step to several values.
@@ -31,9 +32,9 @@ func Of(names []string) Path {
 	return p
 }
 
-// Parse reads a path that a person wrote, or that String printed: Parse(p.String()) is p, whatever the names. A name with dots
-// is in brackets: "a[b.c/d]"; one that brackets cannot hold is quoted there: "a[\"b]c\"]". "[2]" is an index. Every text is a
-// path, and takes time linear in its length.
+// Parse reads a path that a person wrote, or that String printed: Parse(p.String()) is p, whatever the names. A name
+// with dots is in brackets: "a[b.c/d]"; one that brackets cannot hold is quoted there: "a[\"b]c\"]". "[2]" is an index.
+// Every text is a path, and takes time linear in its length.
 func Parse(text string) Path {
 	var p Path
 	for text != "" {
@@ -43,8 +44,8 @@ func Parse(text string) Path {
 	return p
 }
 
-// stepAt reads the step that text starts with, and how much of text it takes, without the dot behind it. Only the empty name
-// in front of a dot takes nothing.
+// stepAt reads the step that text starts with, and how much of text it takes, without the dot behind it. Only the empty
+// name in front of a dot takes nothing.
 func stepAt(text string) (step any, length int) {
 	for _, each := range [...]Each{EachItem, EachValue} {
 		if strings.HasPrefix(text, string(each)) {
@@ -80,9 +81,10 @@ func index(text string) (i int, ok bool) {
 	return i, err == nil && i >= 0 && strconv.Itoa(i) == text
 }
 
-// Resolve reads a path that field.Path has printed ("spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]") about one of
-// several states of an object. The members of the first state that the path leads through decide where a name with dots or
-// brackets ends, or else those of the state in which it leads furthest; behind the last one it is read as Parse reads it.
+// Resolve reads a path that field.Path has printed ("spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]") about
+// one of several states of an object. The members of the first state that the path leads through decide where a name
+// with dots or brackets ends, or else those of the state in which it leads furthest; behind the last one it is read as
+// Parse reads it.
 func Resolve(text string, states ...map[string]any) Path {
 	var longest Path
 	rest := text
@@ -121,9 +123,9 @@ func resolve(value any, text string) (p Path, rest string) {
 	return p, text
 }
 
-// memberAt returns the longest member name of object that text starts with, and how much of text it takes: "name", ".name"
-// or "[name]". If text starts with no member name, the length is 0. It looks names up for each place where one can end, or
-// tries each name, whichever is less: a name of a million dots must not cost a million hashes of it.
+// memberAt returns the longest member name of object that text starts with, and how much of text it takes: "name",
+// ".name" or "[name]". If text starts with no member name, the length is 0. It looks names up for each place where one
+// can end, or tries each name, whichever is less: a name of a million dots must not cost a million hashes of it.
 func memberAt(object map[string]any, text string) (name string, length int) {
 	if len(object) < strings.Count(text, ".")+strings.Count(text, "[") {
 		for key := range object {

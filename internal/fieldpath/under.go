@@ -6,8 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Under returns errs with their fields below path, as validation of a part of an object reports them: "class" below spec is
-// "spec.class", and "[a]" is "spec[a]". An error about the whole is at path itself. It changes errs. A nil path changes nothing.
+// Under returns errs with their fields below path, as validation of a part of an object reports them: "class" below
+// spec is "spec.class", and "[a]" is "spec[a]". An error about the whole is at path itself. It changes errs. A nil path
+// changes nothing.
 func Under(path *field.Path, errs field.ErrorList) field.ErrorList {
 	if path == nil {
 		return errs

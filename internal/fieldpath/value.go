@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// What a path leads to in a decoded JSON value is read and changed here. A change copies the objects and lists on the way, and
-// shares the rest. With {"a": {"b": 1}, "c": 2} as value:
+// What a path leads to in a decoded JSON value is read and changed here. A change copies the objects and lists on the
+// way, and shares the rest. With {"a": {"b": 1}, "c": 2} as value:
 //
 //	Path{"a", "b"}.Set(value, 3)    {"a": {"b": 3}, "c": 2}
 //	Path{"a", "b"}.Remove(value)    {"a": {}, "c": 2}
 
-// Get returns the value that steps lead to from value, each step a member name (string) or an index (int), and whether there
-// is one.
+// Get returns the value that steps lead to from value, each step a member name (string) or an index (int), and whether
+// there is one.
 func Get(value any, steps ...any) (at any, ok bool) {
 	for _, step := range steps {
 		switch container := value.(type) {
@@ -34,6 +34,12 @@ func Get(value any, steps ...any) (at any, ok bool) {
 	return value, true
 }
 
+// Value is Get for callers that treat an absent value like null: nil for both.
+func Value(value any, steps ...any) any {
+	found, _ := Get(value, steps...)
+	return found
+}
+
 // In returns what the path leads to in value, and whether there is anything. In an object, "[7]" is a name.
 func (p Path) In(value any) (any, bool) {
 	for _, step := range p {
@@ -48,6 +54,27 @@ func (p Path) In(value any) (any, bool) {
 	return value, true
 }
 
+// Places returns the paths of the single values that p leads to in value, with an index in the place of each EachItem:
+// containers[*].image is containers[0].image and containers[1].image in a Pod of two containers.
+func (p Path) Places(value any) []Path {
+	each := slices.IndexFunc(p, func(step any) bool { return step == EachItem })
+	if each < 0 {
+		if _, there := Get(value, p...); !there {
+			return nil
+		}
+		return []Path{p}
+	}
+	at, _ := Get(value, p[:each]...)
+	items, _ := at.([]any)
+	var all []Path
+	for i, item := range items {
+		for _, below := range p[each+1:].Places(item) {
+			all = append(all, slices.Concat(p[:each], Path{i}, below))
+		}
+	}
+	return all
+}
+
 // Reach returns the beginning of p that leads to something in value.
 func (p Path) Reach(value any) Path {
 	for i, step := range p {
@@ -59,15 +86,15 @@ func (p Path) Reach(value any) Path {
 	return p
 }
 
-// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one. The path
-// is one that a person wrote; Find takes those that the API server prints.
+// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one. The
+// path is one that a person wrote; Find takes those that the API server prints.
 func At(value any, path string) (any, bool) { return Parse(path).In(value) }
 
 // Find returns the value at a path that field.Path has printed about object, and whether there is one.
 func Find(object map[string]any, path string) (any, bool) { return Resolve(path, object).In(object) }
 
-// Set returns a copy of value with another value at p. It reports false if the container of that does not exist; an index one
-// past the end of a list appends.
+// Set returns a copy of value with another value at p. It reports false if the container of that does not exist; an
+// index one past the end of a list appends.
 func (p Path) Set(value, to any) (changed any, ok bool) {
 	if len(p) == 0 {
 		return to, true
@@ -151,7 +178,8 @@ func Objects(list any) []map[string]any {
 	return found
 }
 
-// Lacks reports whether nothing, "" or an empty list is at the end of p in value, for some item of each list on the way.
+// Lacks reports whether nothing, "" or an empty list is at the end of p in value, for some item of each list on the
+// way.
 func (p Path) Lacks(value any) bool {
 	if len(p) == 0 {
 		list, isList := value.([]any)

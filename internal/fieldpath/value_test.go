@@ -55,3 +55,26 @@ func TestSetAndRemove(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaces: a path with EachItem leads to one place for each item that has the rest.
+func TestPlaces(t *testing.T) {
+	type object = map[string]any
+	value := object{"a": object{"b": 1}, "l": []any{object{"c": 1}, "x", object{"c": []any{2, 3}}}, "e": []any{}}
+	for _, c := range []struct {
+		name string
+		p    Path
+		want []Path
+	}{
+		{"without each", Path{"a", "b"}, []Path{{"a", "b"}}},
+		{"not there", Path{"a", "z"}, nil},
+		{"each item", Path{"l", EachItem}, []Path{{"l", 0}, {"l", 1}, {"l", 2}}},
+		{"a member of each item that has it", Path{"l", EachItem, "c"}, []Path{{"l", 0, "c"}, {"l", 2, "c"}}},
+		{"lists in lists", Path{"l", EachItem, "c", EachItem}, []Path{{"l", 2, "c", 0}, {"l", 2, "c", 1}}},
+		{"an empty list", Path{"e", EachItem}, nil},
+		{"an object", Path{"a", EachItem}, nil},
+	} {
+		if got := c.p.Places(value); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-// Package kind is what is known about the updates of a kind, wherever it is known from. Data (the rows of built-in
+// Package kind defines which updates of a kind are refused, from all sources. Data (the rows of built-in
 // kinds and of operators) and schemas (the locks and CEL rules of CRDs and OpenAPI documents) compile to one
 // Definition, which stores objects and finds what an update breaks:
 //
@@ -28,8 +28,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Definition is what is known about the updates of a kind: the parts that find refusals, and the schema where there is
-// one. A nil Definition refuses nothing. It is safe for concurrent use.
+// Definition defines which updates of a kind are refused: the parts that find refusals, and the schema, if any. A nil
+// Definition refuses nothing. It is safe for concurrent use.
 //
 //	data    {field: spec.class, lock: immutable}                       one part for each row
 //	schema  class: {x-kubernetes-immutable: true}                      one part for all locks and rules
@@ -101,8 +101,7 @@ func (d *Definition) Empty() bool { return d == nil || len(d.parts()) == 0 }
 // Update is one update of an object, as the server or the operator stores it before and after.
 type Update struct {
 	New, Old map[string]any
-	// Locked, unless nil, is the new object as the locks of a schema compare it: without what the server does not
-	// store.
+	// Locked, unless nil, is the new object as the locks of a schema compare it: without fields that the server drops.
 	Locked map[string]any
 	// Named evaluates the functions of rows; nil where the rows have none.
 	Named Named
@@ -112,7 +111,7 @@ type Update struct {
 // text stands for.
 type Named func(name string) (value string, holds bool)
 
-// Objection is what a definition says about a field in an update: it is refused, or with Open it may be.
+// Objection says that the update of a field is refused or, with Open, may be refused.
 type Objection struct {
 	// Row is the row of data; nil for a schema. Locked is the path of the row.
 	Row    *Row
@@ -125,8 +124,8 @@ type Objection struct {
 	Broken  immutability.Violation // of LockRule for a rule that equals no lock
 	// Rules are the CEL rules of a schema that refuse the update for the same reason.
 	Rules []celrun.Rule
-	// New and Old are the values whose change is refused, passwords included. With Whole it is that of the whole
-	// object.
+	// New and Old are the values whose change is refused, passwords included. With Whole, the change of the whole
+	// object is refused.
 	New, Old check.Value
 	Whole    bool
 	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no
@@ -135,14 +134,14 @@ type Objection struct {
 	Err  error
 }
 
-// Found is all that a definition says about an update.
+// Found has all objections of a definition to an update.
 type Found struct {
 	Objections []Objection // in the order of the rows or, for a schema, of the paths: those of locks first
 	More       int         // beyond the limit of a report
 }
 
-// Find returns what the definition says about an update. The error is that the rules of a schema cannot be run; data
-// has none.
+// Find returns the objections of the definition to an update. It fails if the rules of a schema cannot be run; rows of
+// data do not fail.
 func (d *Definition) Find(asked Update) (Found, error) {
 	var all Found
 	if d.Empty() {

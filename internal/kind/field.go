@@ -290,8 +290,8 @@ func (f *Field) initial(in map[string]any, name string, root map[string]any) {
 	}
 }
 
-// without returns value without what steps lead to. An object that held nothing else counts as absent, unless it is always there,
-// or its own field says that an empty one differs from none. Items of lists stay.
+// without returns value without what steps lead to. An object that held nothing else counts as absent, unless it is
+// always there, or its own field says that an empty one differs from none. Items of lists stay.
 func (f *Field) without(steps fieldpath.Path, value any) any {
 	switch value := value.(type) {
 	case map[string]any:

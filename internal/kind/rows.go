@@ -94,7 +94,7 @@ func (u *update) holds(i int) (bool, error) {
 
 var _ part = (*lockedRow)(nil)
 
-// find returns what the row says about an update.
+// find returns the objection of the row to an update.
 func (c *lockedRow) find(u *update) (found []Objection, more int, err error) { return u.run(c), 0, nil }
 
 func (u *update) run(c *lockedRow) []Objection {

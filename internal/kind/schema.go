@@ -59,8 +59,8 @@ func newRuled(d *Definition, locks *immutability.Validator) *ruled {
 	return r
 }
 
-// find returns what the update breaks: first the locks, with the rules that refuse the update too, then the other
-// rules, then those that may refuse it.
+// find returns the objections to an update: first the broken locks, with the rules that refuse the update too, then the
+// other broken rules, then the rules that may refuse it.
 func (r *ruled) find(u *update) (found []Objection, more int, err error) {
 	locked := u.Locked
 	if locked == nil {
@@ -82,7 +82,7 @@ func (r *ruled) find(u *update) (found []Objection, more int, err error) {
 	return append(j.findings(), r.onCluster.findings(u)...), j.more, nil
 }
 
-// judgement is what one update breaks.
+// judgement collects the objections to one update.
 type judgement struct {
 	*ruled
 	update *update

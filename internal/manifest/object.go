@@ -108,7 +108,7 @@ func (o *Object) LocateAs(state map[string]any, at fieldpath.Path) yamldoc.Posit
 			}
 			at[n] = i
 		}
-		stored, written = below, yamldoc.At(written, at[n])
+		stored, written = below, fieldpath.Value(written, at[n])
 	}
 	return o.Document.Position(at...)
 }
@@ -117,9 +117,9 @@ func (o *Object) LocateAs(state map[string]any, at fieldpath.Path) yamldoc.Posit
 // has the same name, otherwise i; -1 if the list has none.
 func sameItem(list, item any, i int) int {
 	items, _ := list.([]any)
-	name := yamldoc.At(item, "name")
+	name := fieldpath.Value(item, "name")
 	same := func(other any) bool {
-		return jsonvalue.Equal(other, item) || name != nil && jsonvalue.Equal(yamldoc.At(other, "name"), name)
+		return jsonvalue.Equal(other, item) || name != nil && jsonvalue.Equal(fieldpath.Value(other, "name"), name)
 	}
 	if i < len(items) && same(items[i]) {
 		return i // as in most lists
@@ -307,7 +307,7 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 // SameCRD reports whether two documents define the same kind with the same locks. Of conversion, only the strategy counts, and of
 // annotations only those of this program: kustomizations give CRDs others in each place that they deploy to.
 func SameCRD(a, b map[string]any) bool {
-	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(yamldoc.At(a, "spec", "conversion", "strategy"), yamldoc.At(b, "spec", "conversion", "strategy")) &&
+	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(fieldpath.Value(a, "spec", "conversion", "strategy"), fieldpath.Value(b, "spec", "conversion", "strategy")) &&
 		maps.Equal(ownAnnotations(a), ownAnnotations(b)) && jsonvalue.Equal(definition(a), definition(b))
 }
 
@@ -320,7 +320,7 @@ func definition(crd map[string]any) map[string]any {
 }
 
 func ownAnnotations(crd map[string]any) map[string]string {
-	annotations, _ := yamldoc.At(crd, "metadata", "annotations").(map[string]any)
+	annotations := fieldpath.Object(crd, "metadata", "annotations")
 	own := map[string]string{}
 	for name, value := range annotations {
 		if strings.HasPrefix(name, "fieldlock.dev/") {
@@ -330,9 +330,9 @@ func ownAnnotations(crd map[string]any) map[string]string {
 	return own
 }
 
-// Alike returns the documents that a unit has alike on both sides, also in how it applies them. Objects that share their kind and name
+// EqualDocuments returns the documents that a unit has on both sides with equal objects, applied in the same way. Objects that share their kind and name
 // with others of the unit are left out, as it depends on their kind which of them pair.
-func Alike(news, olds []File) map[*yamldoc.Document]bool {
+func EqualDocuments(news, olds []File) map[*yamldoc.Document]bool {
 	type place struct {
 		path       string
 		once       bool
@@ -346,7 +346,7 @@ func Alike(news, olds []File) map[*yamldoc.Document]bool {
 			}
 			for _, d := range f.Documents {
 				kind, _ := d.Object["kind"].(string)
-				if name, _ := yamldoc.At(d.Object, "metadata", "name").(string); f.Unit != "" && name != "" {
+				if name := fieldpath.Text(d.Object, "metadata", "name"); f.Unit != "" && name != "" {
 					do(place{f.Path, f.AppliedBy.InstallsOnce, kind, name}, d)
 				}
 			}
@@ -449,7 +449,7 @@ func isFreeForm(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	return object["apiVersion"] == "apiextensions.k8s.io/v1beta1" && spec["group"] != nil && spec["validation"] == nil &&
-		!slices.ContainsFunc(versions, func(v any) bool { return yamldoc.At(v, "schema") != nil })
+		!slices.ContainsFunc(versions, func(v any) bool { return fieldpath.Value(v, "schema") != nil })
 }
 
 // revision begins the name of a file that is read from a revision of git; a command of --render runs in its tree.

@@ -394,8 +394,8 @@ func TestForgive(t *testing.T) {
 	}
 }
 
-// TestAlike: objects that a unit has once on each side, with one name, are alike if they are equal.
-func TestAlike(t *testing.T) {
+// TestEqualDocuments: a unit has an object once on each side, with one name, and both are equal.
+func TestEqualDocuments(t *testing.T) {
 	const a, b = "kind: A\nmetadata: {name: a}\n", "kind: A\nmetadata: {name: b}\n"
 	for _, c := range []struct {
 		name, new, old string
@@ -418,7 +418,7 @@ func TestAlike(t *testing.T) {
 			f.Parse([]byte(text))
 			sides[i] = []File{f}
 		}
-		if got := len(Alike(sides[0], sides[1])); got != c.want {
+		if got := len(EqualDocuments(sides[0], sides[1])); got != c.want {
 			t.Errorf("%s: %d documents, want %d", c.name, got, c.want)
 		}
 	}

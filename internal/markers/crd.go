@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -86,7 +87,7 @@ func (s *Source) writeFile(file File, o CRDOptions, p *problems) (Written, error
 // owns reports whether d is a CRD of one of the source's groups.
 func (s *Source) owns(d *yamldoc.Document) bool {
 	apiVersion, _ := d.Object["apiVersion"].(string)
-	group, isText := yamldoc.At(d.Object, "spec", "group").(string)
+	group, isText := fieldpath.Value(d.Object, "spec", "group").(string)
 	return d.Object["kind"] == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/") && isText && s.groups[group]
 }
 
@@ -130,16 +131,16 @@ func (w *crdWriter) crd() {
 		return
 	}
 	w.added = map[string]int{}
-	if text, ok := yamldoc.At(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.Annotation {
+	if text, ok := fieldpath.Value(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.Annotation {
 		var err error
 		if w.carried, err = rawschema.Decode(text); err != nil {
 			w.problem([]any{"metadata", "annotations", rawschema.AnnotationKey}, "%v", err)
 		}
 	}
 	group, _ := spec["group"].(string)
-	kindName, _ := yamldoc.At(spec, "names", "kind").(string)
+	kindName := fieldpath.Text(spec, "names", "kind")
 	for i, version := range versions {
-		w.version, _ = yamldoc.At(version, "name").(string)
+		w.version = fieldpath.Text(version, "name")
 		w.steps = []any{"spec", "versions", i, "schema", "openAPIV3Schema"}
 		k := kind{group, w.version, kindName}
 		u := w.source.roots[k]
@@ -147,7 +148,7 @@ func (w *crdWriter) crd() {
 			w.problem(w.steps[:3], "there is no Go type %s in the packages: name the package that has it too", k)
 			continue
 		}
-		s, _ := yamldoc.At(object, w.steps...).(map[string]any)
+		s, _ := fieldpath.Value(object, w.steps...).(map[string]any)
 		w.asked = map[string]map[string]bool{}
 		w.node(s, u, "")
 		w.findNotices(s)
@@ -193,7 +194,7 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 			}
 			continue
 		}
-		below, _ := yamldoc.At(n, "properties", f.name).(map[string]any)
+		below := fieldpath.Object(n, "properties", f.name)
 		if text := f.zeroValue(); text != "" && !boundsZero(below) {
 			w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s", w.problems.relative(f.pos.Filename), f.pos.Line, text))
 		}
@@ -244,7 +245,7 @@ func (w *crdWriter) asGenerated(parent, n map[string]any, f *field, path string)
 func (w *crdWriter) lineOfRule(n map[string]any, path, text string) int {
 	rules, _ := n[schema.KeyValidations].([]any)
 	for i, rule := range rules {
-		if yamldoc.At(rule, "rule") == text {
+		if fieldpath.Value(rule, "rule") == text {
 			return w.document.Position(append(w.stepsTo(path), schema.KeyValidations, i)...).Line
 		}
 	}
@@ -337,7 +338,7 @@ func (w *crdWriter) annotate() error {
 		return err
 	}
 	steps := []any{"metadata", "annotations", rawschema.AnnotationKey}
-	if there, ok := yamldoc.At(w.document.Object, steps...).(string); ok {
+	if there, ok := fieldpath.Value(w.document.Object, steps...).(string); ok {
 		if was, err := rawschema.Decode(there); err != nil || !was.Equal(annotation) {
 			return fmt.Errorf("the annotation %s in line %d differs from what the schemas say: remove it, then run markers again",
 				rawschema.AnnotationKey, w.document.Position(steps...).Line)
@@ -361,10 +362,10 @@ func (w *crdWriter) annotate() error {
 // schemas yields the schemas of the CRD's versions with their names.
 func (w *crdWriter) schemas() iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		versions, _ := yamldoc.At(w.document.Object, "spec", "versions").([]any)
+		versions, _ := fieldpath.Value(w.document.Object, "spec", "versions").([]any)
 		for _, version := range versions {
-			name, _ := yamldoc.At(version, "name").(string)
-			if s, ok := yamldoc.At(version, "schema", "openAPIV3Schema").(map[string]any); ok && !yield(name, s) {
+			name := fieldpath.Text(version, "name")
+			if s, ok := fieldpath.Value(version, "schema", "openAPIV3Schema").(map[string]any); ok && !yield(name, s) {
 				return
 			}
 		}

@@ -78,8 +78,8 @@ type binding struct {
 
 const group = "admissionregistration.k8s.io"
 
-// NewSet reads the policies among docs. scopes tells whether objects of a kind have a namespace; known is false for a
-// kind that nobody knows. Policies that read oldObject in none of their expressions are left out: they judge one
+// NewSet reads the policies among docs. scopes tells whether objects of a kind have a namespace; known is false for
+// an unknown kind. Policies that read oldObject in none of their expressions are left out: they judge one
 // object, on its creation too. The set is nil where no policy is left; a nil Set refuses nothing. docs are kept, and
 // must not change.
 //

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -72,7 +73,7 @@ func FromDocument(document *yamldoc.Document) (*Document, error) {
 	if !isOpenAPI && isSchema(object) {
 		d.Root = "#"
 	}
-	hasSchemas := object["definitions"] != nil || object["$defs"] != nil || yamldoc.At(object, "components", "schemas") != nil
+	hasSchemas := object["definitions"] != nil || object["$defs"] != nil || fieldpath.Value(object, "components", "schemas") != nil
 	if hasKind && object["apiVersion"] != nil || !isOpenAPI && d.Root == "" && !hasSchemas {
 		return nil, &yamldoc.Error{File: document.File, Line: document.Position().Line,
 			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
@@ -131,9 +132,9 @@ func (d *Document) addKinds(value any, path string) {
 		list = []any{value}
 	}
 	for _, item := range list {
-		group, _ := yamldoc.At(item, "group").(string)
-		version, _ := yamldoc.At(item, "version").(string)
-		kind, _ := yamldoc.At(item, "kind").(string)
+		group := fieldpath.Text(item, "group")
+		version := fieldpath.Text(item, "version")
+		kind := fieldpath.Text(item, "kind")
 		if version == "" || kind == "" {
 			continue
 		}
@@ -227,7 +228,7 @@ var fileOfKind = regexp.MustCompile(`(?:^|/)([a-z0-9.-]+\.[a-z0-9.-]+)/([a-z0-9]
 // schema says it.
 func (d *Document) addFromFile() {
 	name := fileOfKind.FindStringSubmatch(d.File)
-	isObject := yamldoc.At(d.document.Object, "properties", "apiVersion") != nil && yamldoc.At(d.document.Object, "properties", "kind") != nil
+	isObject := fieldpath.Value(d.document.Object, "properties", "apiVersion") != nil && fieldpath.Value(d.document.Object, "properties", "kind") != nil
 	if name != nil && isObject && len(d.Kinds) == 0 {
 		d.Kinds = append(d.Kinds, Kind{name[1] + "/" + name[3], name[2], "#"})
 	}

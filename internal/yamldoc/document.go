@@ -1,5 +1,5 @@
-// Package yamldoc reads the objects of YAML and JSON files, tells where in the file each value is, and writes changes to
-// the objects back into the text.
+// Package yamldoc reads the objects of YAML and JSON files, tells where in the file each value is, and writes changes
+// to the objects back into the text.
 //
 //	documents, err := yamldoc.Read("deploy.yaml", data)
 //	for _, d := range documents {
@@ -7,10 +7,10 @@
 //	}
 //
 // YAML means what kubectl takes it for, by the rules of sigs.k8s.io/yaml: tags, YAML 1.1 booleans and merge keys
-// included. What would lose something is an error instead: a key that has two values in a mapping, text that is not UTF-8, a
-// number that JSON cannot write. Only Shared reads a key with two values as kubectl does, which takes the last one, and
-// lists such keys. A file may have several documents, JSON objects one after another, and lists of any kind, whose items
-// count as objects of their own. A document that cannot be read does not keep the others from being read.
+// included. Text that would lose information is an error: a key that has two values in a mapping, text that is not
+// UTF-8, a number that JSON cannot write. Only Shared reads a key with two values as kubectl does, which takes the last
+// one, and lists such keys. A file may have several documents, JSON objects one after another, and lists of any kind,
+// whose items count as objects of their own. A document that cannot be read does not keep the others from being read.
 //
 // To change a file, change the objects that Parse returns and ask for the bytes: comments, order, quoting and line
 // breaks of everything else stay as they are.
@@ -41,9 +41,10 @@ type Document struct {
 	// Object holds map[string]any, []any, string, bool, int64, float64 and nil. Integers are int64 where they fit.
 	Object map[string]any
 
-	// Place, unless nil, returns the place that decides the value at steps, for an object that a tool has made of several files.
+	// Place, unless nil, returns the place that decides the value at steps, for an object that a tool has made of
+	// several files.
 	Place func(steps []any) Place
-	// Unknown are the places, as JSON pointers, whose values nobody can tell from the files.
+	// Unknown are the places, as JSON pointers, whose values the files do not have.
 	Unknown []string
 
 	source source
@@ -57,8 +58,9 @@ const maxLists = 100
 // of a List count as objects of their own; empty documents are skipped. The name is used in messages only.
 //
 // Read returns the objects that it can read, in the order of the file. The error joins one *Error for each document or
-// item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that has two values in a mapping,
-// a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
+// item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that has two values in a
+// mapping, a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the
+// text.
 func Read(name string, data []byte) ([]*Document, error) {
 	roots, errs := readStrictly(name, data)
 	return expand(name, roots, errs)
@@ -127,7 +129,7 @@ func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
 	return list
 }
 
-// complete gives an item without a kind that of the list, and its apiVersion, as lists of one kind are written.
+// complete gives an item without a kind the kind and the apiVersion of its list, as lists of one kind are written.
 func (d *Document) complete(item map[string]any, kind string) {
 	hasKind, hasVersion := isText(item["kind"]), isText(item["apiVersion"])
 	if hasKind || kind == "" || hasVersion && item["kind"] != nil && item["kind"] != "" {
@@ -141,8 +143,8 @@ func (d *Document) complete(item map[string]any, kind string) {
 
 // listItems returns the items of a list of objects. As for kubectl, that is any object with a kind and a list of items,
 // with a metadata.name or without. kubectl refuses a list with an item that is not an object, or with neither an
-// apiVersion nor one in its items: unless its kind ends in "List", such a document is something else, such as the values
-// of a chart.
+// apiVersion nor one in its items: unless its kind ends in "List", such a document is something else, such as the
+// values of a chart.
 func (d *Document) listItems() ([]any, bool) {
 	items, ok := d.Object["items"].([]any)
 	kind, _ := d.Object["kind"].(string)
@@ -154,7 +156,7 @@ func (d *Document) listItems() ([]any, bool) {
 		if _, isObject := item.(map[string]any); !isObject {
 			return nil, false
 		}
-		hasVersion = hasVersion || isText(At(item, "apiVersion")) && isText(At(item, "kind"))
+		hasVersion = hasVersion || isText(fieldpath.Value(item, "apiVersion")) && isText(fieldpath.Value(item, "kind"))
 	}
 	return items, hasVersion
 }
@@ -183,8 +185,8 @@ func (d *Document) Position(steps ...any) Position {
 	return d.source.find(append(slices.Clone(d.prefix), steps...))
 }
 
-// Derived returns a document that is not in the file as it is, but made of what is there: locate returns the place of what
-// the value at the end of steps was made of.
+// Derived returns a document that is not in the file as it is, but made of what is there: locate returns the place of
+// what the value at the end of steps was made of.
 func Derived(file string, object map[string]any, locate func(steps []any) Position) *Document {
 	return &Document{File: file, Object: object, source: derived(locate)}
 }
@@ -210,8 +212,8 @@ func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
 // NameOf returns the kind, namespace and name of an object for messages, as far as it has them: "Widget ns/a".
 func NameOf(object map[string]any) string {
 	kind, _ := object["kind"].(string)
-	name, _ := At(object, "metadata", "name").(string)
-	if namespace, _ := At(object, "metadata", "namespace").(string); namespace != "" && name != "" {
+	name := fieldpath.Text(object, "metadata", "name")
+	if namespace := fieldpath.Text(object, "metadata", "namespace"); namespace != "" && name != "" {
 		name = namespace + "/" + name
 	}
 	return strings.TrimSpace(kind + " " + name)
@@ -252,7 +254,8 @@ type root struct {
 
 // source finds the place of a value in the text that it was read from.
 type source interface {
-	// find returns the place of the deepest value that exists on the way along steps: for a member, the place of its name.
+	// find returns the place of the deepest value that exists on the way along steps: for a member, the place of its
+	// name.
 	find(steps []any) Position
 	// layout returns where the values of the document are in the text of its piece.
 	layout() (*element, error)
@@ -283,8 +286,8 @@ func beginsDocument(line []byte) bool {
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// jsonStart returns the offset of the first byte from i on that may belong to a JSON value: after white space, byte order
-// marks and document markers.
+// jsonStart returns the offset of the first byte from i on that may belong to a JSON value: after white space, byte
+// order marks and document markers.
 func jsonStart(data []byte, i int) int {
 	for {
 		rest := data[i:]

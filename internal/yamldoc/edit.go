@@ -22,8 +22,8 @@ type File struct {
 	roots []root
 }
 
-// Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error if
-// a document cannot be read.
+// Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error
+// if a document cannot be read.
 func Parse(name string, data []byte) (*File, error) {
 	roots, errs := readStrictly(name, data)
 	documents, err := expand(name, roots, errs)
@@ -98,7 +98,7 @@ func (f *File) wanted() ([]any, error) {
 			continue
 		}
 		last := len(d.prefix) - 1
-		At(wanted[d.Number-1], d.prefix[:last]...).([]any)[d.prefix[last].(int)] = object
+		fieldpath.Value(wanted[d.Number-1], d.prefix[:last]...).([]any)[d.prefix[last].(int)] = object
 	}
 	return wanted, nil
 }
@@ -174,9 +174,9 @@ func decoded(value any) (any, error) {
 	return nil, fmt.Errorf("a value of type %T has no form in YAML", value)
 }
 
-// Shared reads documents so that those with the same text have one value in common, as most objects have in the two sides
-// of a comparison: reading the second side then costs little time and memory. Nobody may change the values. The zero
-// value is ready to use, and safe for concurrent use.
+// Shared reads documents so that those with the same text have one value in common, as most objects have in the two
+// sides of a comparison: reading the second side then costs little time and memory. The values must not be changed. The
+// zero value is ready to use, and safe for concurrent use.
 type Shared struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
@@ -196,8 +196,8 @@ func (s *Shared) Read(name string, data []byte) ([]*Document, []*Repeat, error) 
 	return s.ReadSome(name, data, nil)
 }
 
-// ReadSome is Read for the documents that a caller wants by their texts; nil wants all. It may return others, too. The rest of the data is
-// not kept, and mistakes in it are not found.
+// ReadSome is Read for the documents that a caller wants by their texts; nil wants all. It may return others, too. The
+// rest of the data is not kept, and mistakes in it are not found.
 func (s *Shared) ReadSome(name string, data []byte, wanted func(text []byte) bool) ([]*Document, []*Repeat, error) {
 	read := s.read
 	if wanted != nil {
@@ -216,7 +216,7 @@ func (s *Shared) ReadSome(name string, data []byte, wanted func(text []byte) boo
 	return documents, repeats, err
 }
 
-// read reads a piece. A text of one object is read once; whoever comes second waits for the first. The items of a list are
+// read reads a piece. A text of one object is read once; a second caller waits for the first. The items of a list are
 // objects that reading completes, so they are not shared.
 func (s *Shared) read(p *piece) (roots []root, err *Error) {
 	text, first := s.text(p.data), false
@@ -267,11 +267,4 @@ func (p Position) String() string {
 		return ""
 	}
 	return fmt.Sprintf("%d:%d", p.Line, p.Column)
-}
-
-// At returns the value that steps lead to from value, each step a member name (string) or an index (int); nil when
-// there is none.
-func At(value any, steps ...any) any {
-	found, _ := fieldpath.Get(value, steps...)
-	return found
 }

@@ -19,7 +19,7 @@ type object = map[string]any
 
 // in returns the object at the end of a path.
 func in(o object, path string) object {
-	return yamldoc.At(o, fieldpath.Resolve(path, o)...).(object)
+	return fieldpath.Value(o, fieldpath.Resolve(path, o)...).(object)
 }
 
 func TestEdit(t *testing.T) {

@@ -40,8 +40,8 @@ func (p *piece) readJSON() ([]root, *Error) {
 	return roots, nil
 }
 
-// ReadJSON decodes one JSON value: int64 where a number is one, no member name with two values in an object, nothing after
-// it.
+// ReadJSON decodes one JSON value: int64 where a number is one, no member name with two values in an object, nothing
+// after it.
 func ReadJSON(data []byte) (any, error) {
 	r := jsonReader{data: data}
 	value, end := r.value(jsonscan.Space(data, 0), 0)
@@ -302,8 +302,8 @@ func (s *yamlSource) find(steps []any) Position {
 	return Position{s.line + at.Line, at.Column}
 }
 
-// firstKeyIn returns the place of the first key of a text that begins with a mapping in block style: where the document begins. It
-// saves parsing a document whose line somebody asks for.
+// firstKeyIn returns the place of the first key of a text that begins with a mapping in block style: where the document
+// begins. It saves parsing the document when only its line is needed.
 func firstKeyIn(data []byte) (Position, bool) {
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -321,7 +321,7 @@ func firstKeyIn(data []byte) (Position, bool) {
 	return Position{}, false
 }
 
-// keyLength returns the length of the plain key that a line begins with; 0 if there is none.
+// keyLength returns the length of the plain key at the beginning of a line; 0 without one.
 func keyLength(line []byte) int {
 	for i, c := range line {
 		switch {

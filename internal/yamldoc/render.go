@@ -26,8 +26,8 @@ func (w *writer) member(name string, value any, at context) string {
 // foldWidth is the column after which generators of CRDs continue a text on the next line.
 const foldWidth = 80
 
-// folded breaks a member with a plain or single-quoted text as the generators of CRDs do: at the first single space after foldWidth, and
-// again on each line that follows.
+// folded breaks a member with a plain or single-quoted text as the generators of CRDs do: at the first single space
+// after foldWidth, and again on each line that follows.
 func (w *writer) folded(text, indent string) string {
 	var b strings.Builder
 	column := len(indent)

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kubectl reads files with sigs.k8s.io/yaml, which leaves scalars to go.yaml.in/yaml/v2. The positions come from v3, whose
-// scalars follow other rules. So v2 decides here what each scalar means.
+// kubectl reads files with sigs.k8s.io/yaml, which leaves scalars to go.yaml.in/yaml/v2. The positions come from v3,
+// whose scalars follow other rules. So v2 decides here what each scalar means.
 
 // nonSpecific is the tag that makes a scalar text, whatever it looks like.
 const nonSpecific = "!"
@@ -21,9 +21,9 @@ const nonSpecific = "!"
 // quoted are the styles of scalars that are text as they are, unless a tag says otherwise.
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// scalarOf returns the value of a scalar: nil, bool, int64, float64 or string. Dates are strings, and so is what has the
-// tag "!" or a tag of its own. An integer beyond int64 is the float64 next to it, as in JSON. It returns an error if the
-// value does not fit the tag, and for floats that JSON does not have.
+// scalarOf returns the value of a scalar: nil, bool, int64, float64 or string. Dates are strings, and so is what has
+// the tag "!" or a tag of its own. An integer beyond int64 is the float64 next to it, as in JSON. It returns an error
+// if the value does not fit the tag, and for floats that JSON does not have.
 func scalarOf(node *yaml.Node) (any, error) {
 	value, err := resolved(node)
 	switch v := value.(type) {

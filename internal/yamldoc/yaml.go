@@ -33,8 +33,8 @@ func (p *piece) readYAML() ([]root, *Error) {
 	return roots, nil
 }
 
-// maxNodesIn returns a bound for the nodes that a YAML text has: each is on a line of its own, is the item of a list in a
-// row of them, or belongs to a flow style.
+// maxNodesIn returns a bound for the nodes that a YAML text has: each is on a line of its own, is the item of a list in
+// a row of them, or belongs to a flow style.
 func maxNodesIn(data []byte) int {
 	n := bytes.Count(data, []byte("- "))
 	for _, c := range [...]string{"\n", ",", "[", "{"} {
@@ -43,8 +43,8 @@ func maxNodesIn(data []byte) int {
 	return n
 }
 
-// malformed makes an Error of an error of the parser, whose text begins with the line. The parser counts it from 0 where
-// it misses something.
+// malformed makes an Error of an error of the parser, whose text begins with the line. The parser counts it from 0
+// where it misses something.
 func (p *piece) malformed(err error) *Error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -166,8 +166,8 @@ func (c *converter) merge(value *yaml.Node, object map[string]any, depth int) {
 	}
 }
 
-// repeat records a key that a mapping has before, with another value. Two keys of different types that JSON writes alike, as
-// in {1: a, "1": b}, are an error: kubectl takes any of them.
+// repeat records a key that a mapping has before, with another value. Two keys of different types that JSON writes
+// alike, as in {1: a, "1": b}, are an error: kubectl takes any of them.
 func (c *converter) repeat(node, key *yaml.Node, r repeated) {
 	first := firstKey(node, r.key)
 	is, _ := resolved(aliased(key))
@@ -237,8 +237,8 @@ func (p *piece) nodes(yield func(*yaml.Node, error) bool) {
 	}
 }
 
-// loadNode reads the next document. The parser gives up on states that it believes impossible with a panic; for a reader
-// of files from anywhere, such a text is malformed too.
+// loadNode reads the next document. The parser gives up on states that it believes impossible with a panic; for a
+// reader of files from anywhere, such a text is malformed too.
 func loadNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

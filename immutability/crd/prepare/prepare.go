@@ -105,7 +105,7 @@ func remove(value any, steps []any) bool {
 		return false
 	}
 	last := len(steps) - 1
-	object, _ := yamldoc.At(value, steps[:last]...).(map[string]any)
+	object, _ := fieldpath.Value(value, steps[:last]...).(map[string]any)
 	name, _ := steps[last].(string)
 	_, ok := object[name]
 	delete(object, name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -283,9 +284,9 @@ type Enhancement struct {
 
 // The nested templates of an object.
 var (
-	labelPaths = [][]string{
+	labelPaths = []fieldpath.Path{
 		{"spec", "template"},
-		{"spec", "volumeClaimTemplates[]"},
+		{"spec", "volumeClaimTemplates", fieldpath.EachItem},
 		{"spec", "jobTemplate"},
 		{"spec", "jobTemplate", "spec", "template"},
 	}
@@ -324,53 +325,34 @@ func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) 
 	for _, path := range restartPaths {
 		uid := e.PlanUID
 		if !e.Restart {
-			uid = planUID(live, path)
+			uid = fieldpath.Text(live, append(slices.Clip(path), "metadata", "annotations", annotationPlanUID)...)
 		}
 		if uid == "" {
 			continue
 		}
-		if out, err = markAt(out, path, "annotations", map[string]string{annotationPlanUID: uid}); err != nil {
+		if out, err = markAt(out, fieldpath.Of(path), "annotations", map[string]string{annotationPlanUID: uid}); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// markAt returns object with the entries in the metadata of the mapping at path, if there is one. A last step that
-// ends in [] means each item of a list.
-func markAt(object map[string]any, path []string, field string, entries map[string]string) (map[string]any, error) {
-	if len(path) == 0 {
-		return mark(object, field, entries)
-	}
-	step := path[0]
-	if list := len(step) - len("[]"); list > 0 && step[list:] == "[]" {
-		step = step[:list]
-		items, ok := object[step].([]any)
+// markAt returns object with the entries in the metadata of the mappings at path: spec.volumeClaimTemplates[*] marks every
+// item of the list. Where there is no mapping, nothing is marked.
+func markAt(object map[string]any, path fieldpath.Path, field string, entries map[string]string) (map[string]any, error) {
+	for _, at := range path.Places(object) {
+		template, ok := fieldpath.Value(object, at...).(map[string]any)
 		if !ok {
-			return object, nil
+			continue
 		}
-		marked := make([]any, len(items))
-		for i, item := range items {
-			marked[i] = item
-			if item, ok := item.(map[string]any); ok {
-				out, err := markAt(item, path[1:], field, entries)
-				if err != nil {
-					return nil, fmt.Errorf("%s[%d].%w", step, i, err)
-				}
-				marked[i] = out
-			}
+		marked, err := mark(template, field, entries)
+		if err != nil {
+			return nil, fmt.Errorf("%s.%w", at, err)
 		}
-		return with(object, step, marked), nil
+		changed, _ := at.Set(object, marked)
+		object = changed.(map[string]any)
 	}
-	child, ok := object[step].(map[string]any)
-	if !ok {
-		return object, nil
-	}
-	marked, err := markAt(child, path[1:], field, entries)
-	if err != nil {
-		return nil, fmt.Errorf("%s.%w", step, err)
-	}
-	return with(object, step, marked), nil
+	return object, nil
 }
 
 // mark returns object with the entries in metadata.<field>.
@@ -397,13 +379,4 @@ func with(object map[string]any, key string, value any) map[string]any {
 	maps.Copy(out, object)
 	out[key] = value
 	return out
-}
-
-// planUID returns the plan UID in the template of object at path, or "".
-func planUID(object map[string]any, path []string) string {
-	for _, step := range append(append([]string{}, path...), "metadata", "annotations") {
-		object, _ = object[step].(map[string]any)
-	}
-	uid, _ := object[annotationPlanUID].(string)
-	return uid
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/tool"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // applications are Argo CD's Applications.
@@ -258,8 +258,8 @@ func sourcePaths(object any, mayBeTree func(url string) bool, depth int) []strin
 		return nil
 	}
 	add := func(source any) {
-		url, _ := yamldoc.At(source, "repoURL").(string)
-		if p, ok := yamldoc.At(source, "path").(string); ok && mayBeTree(url) {
+		url := fieldpath.Text(source, "repoURL")
+		if p, ok := fieldpath.Value(source, "path").(string); ok && mayBeTree(url) {
 			all = append(all, p)
 		}
 	}

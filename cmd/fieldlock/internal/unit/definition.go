@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // A unit that an object defines is rendered from a specification: the object, the objects that it refers to, and what is known of its
@@ -51,8 +51,8 @@ func (s definedSpec) deciding() []byte {
 // referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
 func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, bool) {
 	for _, o := range s.Referenced {
-		in, _ := yamldoc.At(o, "metadata", "namespace").(string)
-		if o["kind"] == kind && yamldoc.At(o, "metadata", "name") == name && (in == "" || in == namespace) {
+		in := fieldpath.Text(o, "metadata", "namespace")
+		if o["kind"] == kind && fieldpath.Value(o, "metadata", "name") == name && (in == "" || in == namespace) {
 			return o, true
 		}
 	}

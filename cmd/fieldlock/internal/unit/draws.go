@@ -69,7 +69,7 @@ func drawnPlaces(old Object, drawn []Object, places [][]any) [][]any {
 	return slices.DeleteFunc(slices.Clone(places), func(at []any) bool {
 		return !slices.ContainsFunc(drawn, func(again Object) bool {
 			return again.Object["kind"] == old.Object["kind"] && nameOf(again.Object) == nameOf(old.Object) &&
-				!jsonvalue.Equal(yamldoc.At(again.Object, at...), yamldoc.At(old.Object, at...))
+				!jsonvalue.Equal(fieldpath.Value(again.Object, at...), fieldpath.Value(old.Object, at...))
 		})
 	})
 }
@@ -136,11 +136,11 @@ func differences(a, b any, at []any, places *[][]any) {
 func with(d *yamldoc.Document, other map[string]any, places [][]any) *yamldoc.Document {
 	changed := *d
 	for _, at := range places {
-		switch yamldoc.At(changed.Object, at...).(type) {
+		switch fieldpath.Value(changed.Object, at...).(type) {
 		case map[string]any, []any, nil:
 			continue
 		}
-		object, _ := fieldpath.Path(at).Set(changed.Object, yamldoc.At(other, at...))
+		object, _ := fieldpath.Path(at).Set(changed.Object, fieldpath.Value(other, at...))
 		changed.Object, _ = object.(map[string]any)
 	}
 	return &changed

@@ -13,7 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // With Options.Fetch, a chart that the tree does not have is fetched when a unit that needs it is rendered, so not for units that
@@ -92,7 +92,7 @@ func (d *definer) fluxChart(h *flux.HelmRelease) (c fetch.Chart, reason string) 
 	}
 	spec, _ := source["spec"].(map[string]any)
 	text := func(steps ...any) string {
-		value, _ := yamldoc.At(spec, steps...).(string)
+		value, _ := fieldpath.Value(spec, steps...).(string)
 		return value
 	}
 	for _, field := range [...]string{"secretRef", "certSecretRef", "proxySecretRef", "serviceAccountName"} {

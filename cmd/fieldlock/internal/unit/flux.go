@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // sources returns what decides about the content of a source, and of its own source.
@@ -17,12 +17,12 @@ func (d *definer) sources(r flux.Reference) []map[string]any {
 	if !ok {
 		return nil
 	}
-	spec, _ := yamldoc.At(source, "spec").(map[string]any)
+	spec := fieldpath.Object(source, "spec")
 	all := []map[string]any{deciding(spec)}
 	if r.Kind == "HelmChart" {
 		of := flux.Reference{Namespace: r.Namespace}
-		of.Kind, _ = yamldoc.At(source, "spec", "sourceRef", "kind").(string)
-		of.Name, _ = yamldoc.At(source, "spec", "sourceRef", "name").(string)
+		of.Kind = fieldpath.Text(source, "spec", "sourceRef", "kind")
+		of.Name = fieldpath.Text(source, "spec", "sourceRef", "name")
 		all = append(all, d.sources(of)...)
 	}
 	return all
@@ -41,7 +41,7 @@ func fluxKustomizations() *kind {
 		spec := d.defines(o, f.Variables())
 		if f.Source.Kind == "GitRepository" {
 			source, _ := d.lookup(f.Source)
-			spec.Ignore, _ = yamldoc.At(source, "spec", "ignore").(string)
+			spec.Ignore = fieldpath.Text(source, "spec", "ignore")
 		}
 		if u.tree, err = d.fluxSource(f.Source); err != nil {
 			u.missing = at(o.File, err)
@@ -84,7 +84,7 @@ func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 	switch r.Kind {
 	case "GitRepository":
 		source, ok := d.lookup(r)
-		url, _ := yamldoc.At(source, "spec", "url").(string)
+		url := fieldpath.Text(source, "spec", "url")
 		if ok && url != "" && !d.inTree(url) {
 			return nil, &rendered.NotCovered{Reason: "its source is the repository " + url}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -43,8 +44,8 @@ func (m *meaning) differ() bool {
 
 // means reports whether a reference may mean an object. A namespace that one of both does not give is any.
 func means(r flux.Reference, object map[string]any) bool {
-	namespace, _ := yamldoc.At(object, "metadata", "namespace").(string)
-	return object["kind"] == r.Kind && yamldoc.At(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
+	namespace := fieldpath.Text(object, "metadata", "namespace")
+	return object["kind"] == r.Kind && fieldpath.Value(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
 }
 
 // inOrder returns references sorted.
@@ -90,7 +91,7 @@ func (c *candidates) objects(kind, name string) []fileObject {
 		}
 		documents, _, _ := c.shared.Read(file, data)
 		for _, d := range documents {
-			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name && isReferred(d.Object) {
+			if d.Object["kind"] == kind && fieldpath.Value(d.Object, "metadata", "name") == name && isReferred(d.Object) {
 				found = append(found, fileObject{file, d.Object})
 			}
 		}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What both sides have alike is not compared, but changed objects need some of it:
@@ -46,7 +46,7 @@ func (c *comparison) addNeeded() {
 // needs finds what changed objects need, as far as they tell.
 func (c *comparison) needs() *needed {
 	n := &needed{judged: map[[2]string]bool{}, read: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
-	equal := manifest.Alike(c.out.New, c.out.Old)
+	equal := manifest.EqualDocuments(c.out.New, c.out.Old)
 	old := map[named]bool{}
 	for d, as := range objectsOf(c.out.Old) {
 		as.namespace = ""
@@ -97,13 +97,13 @@ func servedIn(files []manifest.File) map[[2]string]bool {
 		if as.id.kind != crdKind {
 			continue
 		}
-		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
-		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
-		versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+		group := fieldpath.Text(d.Object, "spec", "group")
+		kind := fieldpath.Text(d.Object, "spec", "names", "kind")
+		versions, _ := fieldpath.Value(d.Object, "spec", "versions").([]any)
 		for _, v := range versions {
-			name, _ := yamldoc.At(v, "name").(string)
+			name := fieldpath.Text(v, "name")
 			of := [2]string{group + "/" + name, kind}
-			served[of] = served[of] || yamldoc.At(v, "served") == true
+			served[of] = served[of] || fieldpath.Value(v, "served") == true
 		}
 	}
 	return served
@@ -146,5 +146,5 @@ func (c *comparison) copied(n *needed) []*Unit {
 // destination identifies the cluster that a unit is deployed to, if its definition names another one than its own.
 func (u *Unit) destination() string {
 	spec := decode[definedSpec](u.spec).Object["spec"]
-	return fmt.Sprint(yamldoc.At(spec, "destination", "server"), yamldoc.At(spec, "destination", "name"), yamldoc.At(spec, "kubeConfig"))
+	return fmt.Sprint(fieldpath.Value(spec, "destination", "server"), fieldpath.Value(spec, "destination", "name"), fieldpath.Value(spec, "kubeConfig"))
 }

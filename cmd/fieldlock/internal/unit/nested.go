@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -301,14 +302,14 @@ func (s *side) fileOf(u *Unit, o Object) string {
 	if u.tree != nil {
 		return u.File
 	}
-	name, _ := yamldoc.At(o.Object, "metadata", "name").(string)
+	name := fieldpath.Text(o.Object, "metadata", "name")
 	for _, file := range u.Reads {
 		if id, err := s.tree.ID(file); err == nil {
 			s.mu.Lock()
 			found := s.definitions[id]
 			s.mu.Unlock()
 			if found != nil && slices.ContainsFunc(found.documents, func(w *yamldoc.Document) bool {
-				return w.Object["kind"] == o.Object["kind"] && yamldoc.At(w.Object, "metadata", "name") == name
+				return w.Object["kind"] == o.Object["kind"] && fieldpath.Value(w.Object, "metadata", "name") == name
 			}) {
 				return file
 			}

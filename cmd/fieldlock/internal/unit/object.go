@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -28,8 +29,8 @@ type Object struct {
 
 // nameOf returns namespace and name of an object.
 func nameOf(object map[string]any) string {
-	name, _ := yamldoc.At(object, "metadata", "name").(string)
-	if namespace, _ := yamldoc.At(object, "metadata", "namespace").(string); namespace != "" {
+	name := fieldpath.Text(object, "metadata", "name")
+	if namespace := fieldpath.Text(object, "metadata", "namespace"); namespace != "" {
 		return namespace + "/" + name
 	}
 	return name
@@ -40,8 +41,8 @@ type identity struct{ kind, name string }
 
 func identityOf(d *yamldoc.Document) (id identity, namespace string) {
 	id.kind, _ = d.Object["kind"].(string)
-	id.name, _ = yamldoc.At(d.Object, "metadata", "name").(string)
-	namespace, _ = yamldoc.At(d.Object, "metadata", "namespace").(string)
+	id.name = fieldpath.Text(d.Object, "metadata", "name")
+	namespace = fieldpath.Text(d.Object, "metadata", "namespace")
 	return id, namespace
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -73,7 +74,7 @@ func (o *origin) place(steps []any) yamldoc.Place {
 // edited returns the edit that made the value at steps, or the object; nil if the change touches no line.
 func (o *origin) edited(list []edit, steps []any) (found *edit, sure bool) {
 	if len(steps) > 0 {
-		return cause(list, steps, yamldoc.At(o.object.Object, steps...))
+		return cause(list, steps, fieldpath.Value(o.object.Object, steps...))
 	}
 	for i := range list {
 		if e := &list[i]; e.names(o.file, nameOf(o.object.Object)) {
@@ -102,8 +103,8 @@ func (o *origin) written(steps []any) yamldoc.Place {
 	if o.source == nil {
 		return yamldoc.Place{File: o.file, Position: o.inTemplate(steps)}
 	}
-	value := yamldoc.At(o.object.Object, steps...)
-	if len(steps) == 0 || jsonvalue.Equal(yamldoc.At(o.source.Object, steps...), value) {
+	value := fieldpath.Value(o.object.Object, steps...)
+	if len(steps) == 0 || jsonvalue.Equal(fieldpath.Value(o.source.Object, steps...), value) {
 		return yamldoc.Place{File: o.file, Position: o.source.Position(steps...)}
 	}
 	if file, line := o.cause(steps, value); line > 0 {
@@ -160,8 +161,8 @@ func (o *origin) largest(file string) (best *yamldoc.Document) {
 // fits tells how well a document fits a rendered object: 0 for another kind, 2 for the same name, 1 if tools may have put something
 // before or behind the name.
 func fits(d *yamldoc.Document, o Object) int {
-	name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
-	renderedName, _ := yamldoc.At(o.Object, "metadata", "name").(string)
+	name := fieldpath.Text(d.Object, "metadata", "name")
+	renderedName := fieldpath.Text(o.Object, "metadata", "name")
 	switch {
 	case d.Object["kind"] != o.Object["kind"] || name == "":
 		return 0
@@ -178,7 +179,7 @@ func fits(d *yamldoc.Document, o Object) int {
 func (o *origin) cause(steps []any, value any) (file string, line int) {
 	name, isName := steps[len(steps)-1].(string)
 	if changed, ok := value.(map[string]any); ok { // such as matchLabels
-		written, _ := yamldoc.At(o.source.Object, steps...).(map[string]any)
+		written, _ := fieldpath.Value(o.source.Object, steps...).(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(changed)) {
 			if v := changed[key]; !jsonvalue.Equal(written[key], v) {
 				if file, line = o.cause(append(steps[:len(steps):len(steps)], key), v); line > 0 {

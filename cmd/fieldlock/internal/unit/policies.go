@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -36,9 +37,9 @@ func (c *comparison) needRead(n *needed, unchanged []filePair) {
 		if len(in) == 0 {
 			continue
 		}
-		judged[yamldoc.At(d.Object, "metadata", "name")] = in
-		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
-		if kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string); kind != "" {
+		judged[fieldpath.Value(d.Object, "metadata", "name")] = in
+		apiVersion := fieldpath.Text(d.Object, "spec", "paramKind", "apiVersion")
+		if kind := fieldpath.Text(d.Object, "spec", "paramKind", "kind"); kind != "" {
 			n.read[[2]string{apiVersion, kind}] = true
 			group, _ := kindindex.GroupVersion(apiVersion)
 			c.needCRD(n, [2]string{group, kind}) // it tells whether the kind has a namespace
@@ -47,9 +48,9 @@ func (c *comparison) needRead(n *needed, unchanged []filePair) {
 	namespaces := map[string]bool{}
 	for _, d := range policies {
 		if says(d, "namespaceSelector") || says(d, "namespaceObject") {
-			policy := yamldoc.At(d.Object, "metadata", "name")
+			policy := fieldpath.Value(d.Object, "metadata", "name")
 			if d.Object["kind"] != policyKind {
-				policy = yamldoc.At(d.Object, "spec", "policyName")
+				policy = fieldpath.Value(d.Object, "spec", "policyName")
 			}
 			maps.Copy(namespaces, judged[policy])
 		}
@@ -84,10 +85,10 @@ func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bo
 		return nil
 	}
 	namespaces := map[string]bool{}
-	rules, _ := yamldoc.At(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
+	rules, _ := fieldpath.Value(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
 	for _, rule := range rules {
-		groups, _ := yamldoc.At(rule, "apiGroups").([]any)
-		resources, _ := yamldoc.At(rule, "resources").([]any)
+		groups, _ := fieldpath.Value(rule, "apiGroups").([]any)
+		resources, _ := fieldpath.Value(rule, "resources").([]any)
 		for of, in := range n.changed {
 			begin := "" // of the names of its resource
 			if c.engine.Builtin != nil && c.engine.Builtin(of[0], of[1]) {

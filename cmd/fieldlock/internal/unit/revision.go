@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // A source of Flux or Argo CD names a revision of its repository. At a tag or a commit, a unit is rendered from the files there; at a
@@ -153,7 +153,7 @@ func newest(tags []string, in *semver.Constraints, parse func(string) (*semver.V
 // gogit.Client.Clone (github.com/fluxcd/pkg/git): commit, name, tag, semver, branch.
 func (s *revisions) fluxRevision(source map[string]any) (Tree, error) {
 	field := func(name string) string {
-		text, _ := yamldoc.At(source, "spec", "ref", name).(string)
+		text := fieldpath.Text(source, "spec", "ref", name)
 		return text
 	}
 	if s.repository == nil {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What Argo CD applies is not always what the sources of an Application print: of several manifests of one object, the last one counts,
@@ -73,7 +72,7 @@ func grafted(object, other map[string]any, p fieldpath.Path) map[string]any {
 		return changed.(map[string]any)
 	}
 	there := 0 // how many steps lead to something in the object
-	for there < len(p)-1 && yamldoc.At(object, p[:there+1]...) != nil {
+	for there < len(p)-1 && fieldpath.Value(object, p[:there+1]...) != nil {
 		there++
 	}
 	for ; len(p) > there+1; p = p[:len(p)-1] {

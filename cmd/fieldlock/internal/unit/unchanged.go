@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -169,8 +170,8 @@ func (n *needed) has(d *yamldoc.Document) bool {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	id, _ := identityOf(d)
 	if id.kind == crdKind {
-		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
-		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+		group := fieldpath.Text(d.Object, "spec", "group")
+		kind := fieldpath.Text(d.Object, "spec", "names", "kind")
 		return n.judged[[2]string{group, kind}] || group == "" || kind == ""
 	}
 	return strings.HasPrefix(id.kind, policyKind) || n.read[[2]string{apiVersion, id.kind}] || slices.Contains(n.names, [2]string{id.kind, id.name})

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // applicationSet are the fields of an ApplicationSet. The template stays as written.
@@ -145,7 +145,7 @@ func patched(application map[string]any, patch string) (map[string]any, error) {
 	if err := json.Unmarshal(after, &result); err != nil {
 		return nil, err
 	}
-	if finalizers := yamldoc.At(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
+	if finalizers := fieldpath.Value(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
 		list, _ := finalizers.([]any)
 		list = slices.DeleteFunc(slices.Clone(list), func(f any) bool { return slices.Contains(added.Metadata.Finalizers, f) })
 		metadata, _ := result["metadata"].(map[string]any)
@@ -153,7 +153,7 @@ func patched(application map[string]any, patch string) (map[string]any, error) {
 	}
 	if spec, ok := result["spec"].(map[string]any); ok {
 		delete(spec, "project")
-		if project := yamldoc.At(application, "spec", "project"); project != nil {
+		if project := fieldpath.Value(application, "spec", "project"); project != nil {
 			spec["project"] = project
 		}
 	}
