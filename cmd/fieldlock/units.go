@@ -240,9 +240,7 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 			return slices.Concat(hidden(names), newSide.Parse(found.Excluded))
 		}
 	}
-	for _, u := range found.Units {
-		in.Units = append(in.Units, result.Unit(u))
-	}
+	in.Units = append(in.Units, found.Units...)
 	addNotCovered(in, found.NotCovered)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -49,7 +50,7 @@ func (c *comparison) add(p unitPair) {
 	if !p.changed {
 		c.out.Unchanged++
 		if !p.forced {
-			c.out.Units = append(c.out.Units, Status{Unit: p.new.Name, Kind: p.new.Kind})
+			c.out.Units = append(c.out.Units, result.Unit{Unit: p.new.Name, Kind: p.new.Kind})
 		}
 		switch {
 		case isMissing(p.new.Err):
@@ -100,7 +101,7 @@ func (c *comparison) add(p unitPair) {
 		c.noteLookups(p)
 		oldObjects = c.addPartial(p, newObjects, oldObjects)
 		if p.old != nil {
-			oldObjects = c.settle(p, newObjects, oldObjects)
+			oldObjects = c.withoutRandom(p, newObjects, oldObjects)
 		}
 		if p.old != nil && p.new.Kind == "Application" {
 			newObjects = keepIgnored(p.new, newObjects, oldObjects)
@@ -118,9 +119,9 @@ func (c *comparison) add(p unitPair) {
 		c.out.Old = append(c.out.Old, files...)
 	}
 	if u := p.new; u != nil && !p.forced && p.installs == nil {
-		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})
+		c.out.Units = append(c.out.Units, result.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(newObjects), Changed: true})
 	} else if u == nil {
-		c.out.Units = append(c.out.Units, Status{p.old.Name, p.old.Kind, len(oldObjects), true})
+		c.out.Units = append(c.out.Units, result.Unit{Unit: p.old.Name, Kind: p.old.Kind, Objects: len(oldObjects), Changed: true})
 	}
 }
 

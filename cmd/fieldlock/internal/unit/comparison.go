@@ -3,6 +3,7 @@ package unit
 import (
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -14,7 +15,7 @@ type Comparison struct {
 	// files and units that the changed ones need, which both sides have alike.
 	New, Old []manifest.File
 	// Units are those that NEW has, or that only OLD has.
-	Units      []Status
+	Units      []result.Unit
 	NotCovered []NotCovered
 	// Errs are the mistakes that the change brings.
 	Errs []error
@@ -29,13 +30,6 @@ type Comparison struct {
 	Warnings []string
 	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
 	Excluded []manifest.File
-}
-
-// Status is what came of a unit.
-type Status struct {
-	Unit, Kind string
-	Objects    int
-	Changed    bool
 }
 
 // comparison is one run of Compare.

@@ -35,7 +35,10 @@ type definedSpec struct {
 }
 
 // undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what it applies.
-var undecided = [...]string{"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback", "driftDetection", "revisionHistoryLimit", "info"}
+var undecided = [...]string{
+	"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback",
+	"driftDetection", "revisionHistoryLimit", "info",
+}
 
 // deciding returns the specification without what does not decide about the objects of the unit.
 func (s definedSpec) deciding() []byte {

@@ -20,9 +20,9 @@ import (
 //	class: {{ rand }}      slow-a, slow-b    fast, fast    a random value in place of a fixed one: compared
 //	class: slow            slow, slow        fast, fast    compared
 
-// settle gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as random passwords and dates,
+// withoutRandom gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as random passwords and dates,
 // so that they are not compared. A random value in place of a fixed one is a change.
-func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) {
+func (c *comparison) withoutRandom(p unitPair, news, olds []Object) (kept []Object) {
 	if !p.new.random || !c.news.draws(p.new) {
 		return olds
 	}
@@ -30,7 +30,7 @@ func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) 
 	if err != nil || len(again) != len(news) {
 		return olds
 	}
-	settled = slices.Clone(olds)
+	kept = slices.Clone(olds)
 	var drawn []Object // of OLD
 	for i, o := range news {
 		var places [][]any
@@ -39,19 +39,19 @@ func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) 
 			continue
 		}
 		if (o.Role == rendered.Test || o.Role == rendered.Hook) && nameOf(o.Object) != nameOf(again[i].Object) {
-			settled = slices.DeleteFunc(settled, func(old Object) bool { return isGone(old, o, news) })
+			kept = slices.DeleteFunc(kept, func(old Object) bool { return isGone(old, o, news) })
 			continue
 		}
 		if drawn == nil {
 			drawn = c.drawAgain(p.old)
 		}
-		for j, old := range settled {
+		for j, old := range kept {
 			if old.Object["kind"] == o.Object["kind"] && nameOf(old.Object) == nameOf(o.Object) {
-				settled[j].Document = with(settled[j].Document, o.Object, drawnPlaces(old, drawn, places))
+				kept[j].Document = with(kept[j].Document, o.Object, drawnPlaces(old, drawn, places))
 			}
 		}
 	}
-	return settled
+	return kept
 }
 
 // drawAgain renders a unit of OLD anew, twice: a value that is one of two can be the same once more.

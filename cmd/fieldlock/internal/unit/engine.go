@@ -26,8 +26,8 @@ type engine struct {
 	shared *yamldoc.Shared
 
 	mu      sync.Mutex
-	results map[string]*result // by digest
-	closed  map[string]closure // by kind, directory and specification
+	results map[string]*rendering // by digest
+	closed  map[string]closure    // by kind, directory and specification
 
 	definitions map[string]*fileDefinitions // by the ID of the file
 	revisions   *revisions
@@ -45,7 +45,7 @@ type closure struct {
 func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
-		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: newRevisions(o.Repository),
+		results: map[string]*rendering{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: newRevisions(o.Repository),
 	}
 }
 
@@ -99,8 +99,8 @@ func (s *side) close(u *Unit) {
 	u.Reads, u.lacking, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.elsewhere, c.err, nil
 }
 
-// result is what came of rendering.
-type result struct {
+// rendering is what came of rendering a unit.
+type rendering struct {
 	once    sync.Once
 	objects []Object
 	lacks   *rendered.NotCovered // what they were rendered without
@@ -117,12 +117,12 @@ func (s *side) render(u *Unit) ([]Object, error) {
 }
 
 // result renders a unit that has no error.
-func (s *side) result(u *Unit) *result {
+func (s *side) result(u *Unit) *rendering {
 	digest := u.digest(s.tree)
 	s.mu.Lock()
 	r := s.results[digest]
 	if r == nil {
-		r = &result{}
+		r = &rendering{}
 		s.results[digest] = r
 	}
 	s.mu.Unlock()

@@ -132,11 +132,11 @@ func firstLine(text string) string {
 	return text[:min(len(text), limit)]
 }
 
-// tooMuchMemory is what a worker writes when it ends for the memory that it has taken.
+// tooMuchMemory is what a worker writes when it ends for the memory that it has samples.
 const tooMuchMemory = "too much memory"
 
 // confine limits what this process may take and do. The system enforces what it can: see confineSystem. Everywhere, a watcher
-// ends the process when it has taken too much memory, or when the program that started it is gone.
+// ends the process when it has samples too much memory, or when the program that started it is gone.
 func confine(memory uint64) {
 	if memory > 0 {
 		debug.SetGCPercent(100)                     // with 200, two workers take 100 MB more, and 3 % less time
@@ -146,14 +146,14 @@ func confine(memory uint64) {
 	confineSystem(memory)
 	parent := os.Getppid()
 	go func() {
-		taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 		for {
 			time.Sleep(50 * time.Millisecond)
 			if os.Getppid() != parent {
 				os.Exit(1)
 			}
-			metrics.Read(taken)
-			if memory > 0 && taken[0].Value.Uint64()-taken[1].Value.Uint64() > memory {
+			metrics.Read(samples)
+			if memory > 0 && samples[0].Value.Uint64()-samples[1].Value.Uint64() > memory {
 				fmt.Fprintln(os.Stderr, tooMuchMemory)
 				os.Exit(1)
 			}
