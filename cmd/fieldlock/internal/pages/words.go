@@ -34,14 +34,21 @@ type words struct {
 //go:embed words.yaml
 var wordsData []byte
 
-func readWords() words {
-	var data struct {
-		Conditions []struct{ When, Words string }
-		Rules      []struct{ Rule, Words string }
-	}
+// phrase is an entry of words.yaml: the sentence of a condition or rule, and updates that show what it means.
+type phrase struct {
+	When, Rule, Words string
+	Holds, Fails      []map[string][2]any // by field, its old and its new value; nil is none
+}
+
+func readPhrases() (data struct{ Conditions, Rules []phrase }) {
 	if err := yaml.UnmarshalStrict(wordsData, &data); err != nil {
 		panic(err) // the data is part of the program
 	}
+	return data
+}
+
+func readWords() words {
+	data := readPhrases()
 	w := words{map[string]string{}, map[string]string{}}
 	for _, c := range data.Conditions {
 		w.conditions[c.When] = c.Words
