@@ -127,6 +127,67 @@ func TestCharts(t *testing.T) {
 	}
 }
 
+// TestExternalArtifacts: a Kustomization whose source is a copy of a directory of the tree is rendered from that directory. Anything else that an
+// ArtifactGenerator makes is not covered.
+func TestExternalArtifacts(t *testing.T) {
+	generator := "apiVersion: source.extensions.fluxcd.io/v1beta1\nkind: ArtifactGenerator\nmetadata: {name: parts, namespace: flux-system}\nspec:\n" +
+		"  sources: [{alias: repo, kind: GitRepository, name: flux-system}]\n" +
+		"  artifacts:\n  - name: shop\n    copy: [{from: '@repo/deploy/**', to: '@artifact/parts/'}]\n"
+	tree := files{
+		"clusters/shop.yaml":  fluxUnit("kustomize", "Kustomization", "shop", "path: ./parts/shop, prune: true, sourceRef: {kind: ExternalArtifact, name: shop}"),
+		"clusters/parts.yaml": generator, "deploy/shop/kustomization.yaml": "resources: [a.yaml, ../base]\n", "deploy/shop/a.yaml": object("a", "one"),
+		"deploy/base/kustomization.yaml": "resources: [b.yaml]\n", "deploy/base/b.yaml": object("b", "one"), "other/shop/a.yaml": object("a", "three"),
+	}
+	with := func(replace ...string) files {
+		return tree.with("clusters/parts.yaml", strings.NewReplacer(replace...).Replace(generator))
+	}
+	edited := func(tree files) files { return tree.with("deploy/base/b.yaml", object("b", "two")) }
+	const rendered = `
+			= ConfigMap a of Flux Kustomization flux-system/shop
+			unit Flux Kustomization flux-system/shop
+			~ ConfigMap b of Flux Kustomization flux-system/shop`
+	const made = `
+			= ConfigMap a of kustomization deploy/shop
+			unit kustomization deploy/shop
+			~ ConfigMap b of kustomization deploy/shop`
+	apart := with("'@repo/deploy/**', to: '@artifact/parts/'", "'@repo/deploy/base/**', to: '@artifact/parts/base'}, {from: '@repo/deploy/shop', to: '@artifact/parts'")
+	patched := with("@repo/deploy/**", "@repo/other/**").with("clusters/kustomization.yaml", "resources: [shop.yaml, parts.yaml]\npatches:\n"+
+		"- patch: '[{\"op\": \"replace\", \"path\": \"/spec/artifacts/0/copy/0/from\", \"value\": \"@repo/deploy/**\"}]'\n  target: {kind: ArtifactGenerator}\n")
+	const filtered = "{from: '@repo/deploy/**', exclude: [b.yaml], to: '@artifact/parts/'}"
+	compareEach(t, []update{
+		{name: "a file", old: tree, new: edited(tree), want: rendered},
+		{name: "two copies that leave the files where they are", old: apart, new: edited(apart), want: rendered},
+		{name: "a generator that a kustomization patches", old: patched, new: edited(patched), want: `
+			= ConfigMap a of Flux Kustomization flux-system/shop
+			= ConfigMap a of kustomization deploy/shop
+			unit Flux Kustomization flux-system/shop
+			unit kustomization deploy/shop
+			~ ConfigMap b of Flux Kustomization flux-system/shop
+			~ ConfigMap b of kustomization deploy/shop`},
+		{name: "another directory", old: tree, new: with("@repo/deploy/**", "@repo/other/**"), want: `
+			+ ConfigMap a of kustomization deploy/shop
+			+ ConfigMap b of kustomization deploy/shop
+			- ConfigMap b of Flux Kustomization flux-system/shop
+			unit Flux Kustomization flux-system/shop
+			unit kustomization deploy/shop
+			~ ArtifactGenerator flux-system/parts of clusters/parts.yaml
+			~ ConfigMap a of Flux Kustomization flux-system/shop`},
+		{name: "less than the kustomization reads", old: tree, new: with("deploy/**", "deploy/shop/**", "parts/'", "parts/shop/'"), want: `
+			+ ConfigMap a of kustomization deploy/shop
+			+ ConfigMap b of kustomization deploy/shop
+			= ConfigMap a of Flux Kustomization flux-system/shop
+			= ConfigMap b of Flux Kustomization flux-system/shop
+			? Flux Kustomization flux-system/shop: it reads deploy/base/b.yaml, which its ExternalArtifact does not hold
+			unit kustomization deploy/shop
+			~ ArtifactGenerator flux-system/parts of clusters/parts.yaml`},
+		{name: "a copy with exceptions", old: with("{from: '@repo/deploy/**', to: '@artifact/parts/'}", filtered), want: made,
+			new: edited(with("{from: '@repo/deploy/**', to: '@artifact/parts/'}", filtered))},
+		{name: "made for each directory", old: with("name: shop", "name: '{app}'", "spec:", "spec:\n  pathPattern: '@repo/{app}'"), want: made,
+			new: edited(with("name: shop", "name: '{app}'", "spec:", "spec:\n  pathPattern: '@repo/{app}'"))},
+		{name: "an OCIRepository", old: with("GitRepository", "OCIRepository"), new: edited(with("GitRepository", "OCIRepository")), want: made},
+	})
+}
+
 // TestFluxKustomizations: flux.go reads Flux's Kustomizations, with the variables that they set.
 func TestFluxKustomizations(t *testing.T) {
 	apps := fluxUnit("kustomize", "Kustomization", "apps", "path: ./apps, prune: true, "+gitSource+", postBuild: {substitute: {V: one}}")

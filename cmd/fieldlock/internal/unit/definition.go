@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
@@ -24,6 +25,7 @@ type definedSpec struct {
 	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
 	Referenced []map[string]any
 	Ignore     string         // of the source
+	Part       *flux.Part     // of the ExternalArtifact that a Kustomization has as its source
 	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
 	// Sources tell what decides about a source that is not in the tree.
 	Sources []map[string]any
@@ -67,6 +69,7 @@ func deciding(spec map[string]any) map[string]any {
 	decides := map[string]any{}
 	for _, field := range [...]string{
 		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
+		"sources", "copy",
 	} {
 		if value, ok := spec[field]; ok {
 			decides[field] = value

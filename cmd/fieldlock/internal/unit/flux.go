@@ -3,6 +3,8 @@ package unit
 import (
 	"context"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
@@ -39,11 +41,18 @@ func fluxKustomizations() *kind {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
 		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"
 		spec := d.defines(o, f.Variables())
-		if f.Source.Kind == "GitRepository" {
-			source, _ := d.lookup(f.Source)
-			spec.Ignore = fieldpath.Text(source, "spec", "ignore")
+		source := f.Source
+		if source.Kind == "ExternalArtifact" {
+			artifact, _ := d.lookup(source)
+			if part, ok := flux.Origin(artifact, f.Path); ok {
+				spec.Part, source, u.dir = part, part.Source, part.Dir
+			}
 		}
-		if u.tree, err = d.fluxSource(f.Source); err != nil {
+		if source.Kind == "GitRepository" {
+			repository, _ := d.lookup(source)
+			spec.Ignore = fieldpath.Text(repository, "spec", "ignore")
+		}
+		if u.tree, err = d.fluxSource(source); err != nil {
 			u.missing = at(o.File, err)
 			spec.Sources = d.sources(f.Source)
 		}
@@ -58,25 +67,47 @@ func fluxKustomizations() *kind {
 			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + u.dir}
 		}
 		spec := decode[definedSpec](u.spec)
-		f, err := flux.ParseKustomization(spec.Object)
+		f, err := spec.kustomization()
 		if err != nil {
 			return nil, err
 		}
-		f.Ignore, f.Lacking = spec.Ignore, &u.lacking
+		f.Lacking = &u.lacking
 		if u.fetches {
 			f.Elsewhere = &u.elsewhere
 		}
-		return f.Files(t)
+		files, err := f.Files(t)
+		if i := slices.IndexFunc(files, spec.leftOut); err == nil && i >= 0 {
+			err = &rendered.NotCovered{File: u.File, Reason: "it reads " + files[i] + ", which its ExternalArtifact does not hold"}
+		}
+		return files, err
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
-		f, err := flux.ParseKustomization(s.Object)
+		f, err := s.kustomization()
 		if err != nil {
 			return nil, err
 		}
-		f.NoOrigins, f.Ignore, f.Lacking = !job.Origins, s.Ignore, job.Lacking
+		f.NoOrigins, f.Lacking = !job.Origins, job.Lacking
 		return f.Build(ctx, files, s.referenced)
 	})
 	return k
+}
+
+// kustomization reads the Kustomization of a specification, with the directory of its source instead of that of an ExternalArtifact.
+func (s *definedSpec) kustomization() (*flux.Kustomization, error) {
+	f, err := flux.ParseKustomization(s.Object)
+	if err != nil {
+		return nil, err
+	}
+	f.Ignore = s.Ignore
+	if s.Part != nil {
+		f.Path = s.Part.Dir
+	}
+	return f, nil
+}
+
+// leftOut reports whether an ExternalArtifact does not hold a file of its source. A .sourceignore file counts where the source is made.
+func (s *definedSpec) leftOut(name string) bool {
+	return s.Part != nil && !s.Part.Holds(name) && path.Base(name) != ".sourceignore"
 }
 
 // fluxSource returns the tree of a source of Flux, nil for the tree under check, and a *rendered.NotCovered for a source that is not here.

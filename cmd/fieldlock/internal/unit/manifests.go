@@ -2,8 +2,10 @@ package unit
 
 import (
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -25,6 +27,10 @@ func (s *side) files(u *Unit) []manifest.File {
 func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 	name := s.tree.Name(u.File)
 	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: u.applier(name), Found: true}
+	if by := s.deployer(u); by != nil {
+		ordinary.AppliedBy = by.applier(name)
+		ordinary.AppliedBy.Methods, ordinary.AppliedBy.Forced, ordinary.AppliedBy.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide}, false, false
+	}
 	if s.Tool != nil {
 		ordinary.AppliedBy = ordinary.AppliedBy.By(s.Tool(u.File))
 	}
@@ -38,6 +44,25 @@ func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 		into.Documents = append(into.Documents, s.place(u, o))
 	}
 	return []manifest.File{ordinary, once}
+}
+
+// deployer returns the Flux Kustomization that probably deploys a kustomization, nil for none: its source is not the repository but made of it, as
+// an artifact of its directory deploy/, and its path is the end of the kustomization's. This decides about words and commands only: how the
+// objects are applied, and what is kept, stays as unknown as without it.
+func (s *side) deployer(u *Unit) *Unit {
+	if u.kind.name != "kustomization" {
+		return nil
+	}
+	for _, by := range slices.Concat(s.elsewhere, s.units) {
+		if by.missing == nil || by.unread || by.Kind != "Flux Kustomization" || by.dir == "." || !strings.HasSuffix("/"+u.dir, "/"+by.dir) {
+			continue
+		}
+		f, err := flux.ParseKustomization(decode[definedSpec](by.spec).Object)
+		if err == nil && f.Source.Kind != "GitRepository" {
+			return by
+		}
+	}
+	return nil
 }
 
 // applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
@@ -76,7 +101,7 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		return by
 	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(own, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(shell.Resolved(strings.TrimPrefix(own, "argocd/"), "APPLICATION")), Keeps: !u.Prune, Namespace: u.Namespace}
 		if u.Applier == "" { // it cannot be read
 			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
 			return by

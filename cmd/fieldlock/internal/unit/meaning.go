@@ -80,24 +80,38 @@ func (c *candidates) objects(kind, name string) []fileObject {
 	if found, known := c.found[key]; known || strings.Contains(name, "$") {
 		return found
 	}
+	written := kind
+	if kind == "ExternalArtifact" {
+		written = "ArtifactGenerator"
+	}
 	var found []fileObject
 	for _, file := range c.tree.Paths() {
 		if !manifest.HasObjects(file) {
 			continue
 		}
 		data, err := c.tree.ReadFile(file)
-		if err != nil || !mentions(data, kind, name) {
+		if err != nil || !mentions(data, written, name) {
 			continue
 		}
 		documents, _, _ := c.shared.Read(file, data)
 		for _, d := range documents {
-			if d.Object["kind"] == kind && fieldpath.Value(d.Object, "metadata", "name") == name && isReferred(d.Object) {
-				found = append(found, fileObject{file, d.Object})
+			for _, object := range referred(d.Object) {
+				if object["kind"] == kind && fieldpath.Value(object, "metadata", "name") == name {
+					found = append(found, fileObject{file, object})
+				}
 			}
 		}
 	}
 	c.found[key] = found
 	return found
+}
+
+// referred returns the objects that definitions can refer to by an object: itself, or the ExternalArtifacts that it makes; nil for none.
+func referred(object map[string]any) []map[string]any {
+	if isReferred(object) {
+		return []map[string]any{object}
+	}
+	return flux.Artifacts(object)
 }
 
 // isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.

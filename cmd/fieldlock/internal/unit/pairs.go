@@ -80,7 +80,7 @@ func (c *comparison) differ(n, old *Unit) bool {
 	case old == nil:
 		c.news.resolve(n)
 		return true
-	case c.news.record(n) == c.olds.record(old):
+	case c.news.record(n) == c.olds.record(old) && !n.refersToArtifact():
 		return false
 	}
 	c.news.resolve(n)

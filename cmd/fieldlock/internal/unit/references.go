@@ -206,6 +206,16 @@ func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	return all
 }
 
+// refersToArtifact reports whether the source of a unit is made of another one. As it is printed, it may have other files than as it is written.
+func (u *Unit) refersToArtifact() bool {
+	for r, m := range u.refers {
+		if r.Kind == "ExternalArtifact" && m.object != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them. Several units that print
 // one object differently make it unclear what is meant.
 func (s *side) resolve(u *Unit) {
@@ -217,13 +227,15 @@ func (s *side) resolve(u *Unit) {
 		for _, p := range s.printers(u, m) {
 			objects, _ := s.render(p) // one that cannot be rendered counts as it is written
 			for _, o := range objects {
-				if !isReferred(o.Object) || !means(r, o.Object) {
-					continue
+				for _, object := range referred(o.Object) {
+					if !means(r, object) {
+						continue
+					}
+					if printed[r] == nil {
+						printed[r] = object
+					}
+					contents[s.candidates.contentOf(object)] = p.String()
 				}
-				if printed[r] == nil {
-					printed[r] = o.Object
-				}
-				contents[s.candidates.contentOf(o.Object)] = p.String()
 			}
 		}
 		if contents[m.content()] != "" && len(contents) == 1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -208,6 +209,9 @@ func TestApplier(t *testing.T) {
 		"release.yaml", fluxUnit("helm", "HelmRelease", "shop", "targetNamespace: team, chart: {spec: {chart: ./shop, "+gitSource+"}}, upgrade: {force: true}"),
 		"app.yaml", argoUnit("app", "path: app")+"  syncPolicy: {automated: {prune: true}, syncOptions: [ServerSideApply=true]}\n", "app/a.yaml", object("b", "one"),
 		"other/Chart.yaml", chartFile, "other/templates/a.yaml", object("c", "one"), "prod/kustomization.yaml", overlay["prod/kustomization.yaml"], "prod/a.yaml", object("d", "one"),
+		"oci.yaml", fluxUnit("kustomize", "Kustomization", "pushed", "path: ./pushed, prune: false, force: true, sourceRef: {kind: OCIRepository, name: deploy}"),
+		"deploy/pushed/kustomization.yaml", "resources: [a.yaml]\n", "deploy/pushed/a.yaml", object("e", "one"),
+		"variable.yaml", argoUnit("'${APP}'", "path: variable")+"  syncPolicy: {automated: {prune: true}}\n", "variable/a.yaml", object("f", "one"),
 	)
 	set, err := Load(tree.side(t), Options{Charts: map[string][]settings.Release{"other": {{Name: "rel", Namespace: "ns"}}}})
 	if err != nil || len(set.Errs) > 0 {
@@ -215,8 +219,9 @@ func TestApplier(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, u := range set.Units {
-		a := u.applier(u.File)
-		got[u.String()] = fmt.Sprintf("%s %v in %q, keeps %t, forced %t: %s", a.Tool, a.Methods, a.Namespace, a.Keeps, a.Forced, a.Apply)
+		a := set.side.manifests(u.Unit, nil)[0].AppliedBy
+		apply := strings.ReplaceAll(a.Apply, path.Dir(set.side.tree.Name("app.yaml"))+"/", "")
+		got[u.String()] = fmt.Sprintf("%s %v in %q, keeps %t, forced %t: %s", a.Tool, a.Methods, a.Namespace, a.Keeps, a.Forced, apply)
 	}
 	want := map[string]string{
 		"kustomization prod":                  ` [] in "", keeps false, forced false: kubectl apply -k prod`,
@@ -224,6 +229,8 @@ func TestApplier(t *testing.T) {
 		"Flux Kustomization flux-system/apps": `Flux [] in "", keeps true, forced true: flux reconcile kustomization apps -n flux-system --with-source`,
 		"HelmRelease flux-system/shop":        `Helm [server-side replace] in "team", keeps false, forced false: flux reconcile helmrelease shop -n flux-system --with-source --force`,
 		"Application argocd/app":              `Argo CD [server-side] in "shop", keeps false, forced false: argocd app sync app`,
+		"kustomization deploy/pushed":         `Flux [server-side client-side] in "", keeps false, forced false: flux reconcile kustomization pushed -n flux-system --with-source`,
+		"Application argocd/${APP}":           `Argo CD [client-side] in "shop", keeps false, forced false: argocd app sync APPLICATION`,
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -16,6 +16,7 @@
 //	helmrelease    what a HelmRelease reads and renders
 //	postrender     what changes the objects of a chart
 //	substitute     variables in objects
+//	artifact       the directories that ExternalArtifacts are copied from
 //	object         Flux's objects as they are written
 package flux
 
