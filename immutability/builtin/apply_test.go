@@ -79,7 +79,7 @@ func TestApplyBy(t *testing.T) {
 
 func fieldsFrom(t *testing.T, fields map[string]kind.FieldData) *kind.Field {
 	t.Helper()
-	root, err := kind.NewField(fields)
+	root, err := kind.NewField(fields, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func fieldsOf(source *kindSource) (*kind.Field, error) {
 		f.Default = cmp.Or(f.Default, fields[path].Default)
 		fields[path] = f
 	}
-	root, err := kind.NewField(fields)
+	root, err := kind.NewField(fields, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,12 @@ package operators
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
@@ -55,7 +59,34 @@ func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Objection, c
 		return nil, false, err
 	}
 	found, err := k.definition.Find(kind.Update{New: is, Old: was})
-	return found.Objections, !jsonvalue.Equal(is, was), err
+	if err != nil {
+		return nil, false, err
+	}
+	findings = found.Objections
+	rewritten, err := k.rewritten(newObj, oldObj, is, was)
+	for _, f := range rewritten {
+		isRefused := func(known kind.Objection) bool { return known.Row == f.Row && known.Locked == f.Locked }
+		if !slices.ContainsFunc(found.Objections, isRefused) {
+			findings = append(findings, f)
+		}
+	}
+	return findings, len(rewritten) > 0 || !jsonvalue.Equal(is, was), err
+}
+
+// rewritten returns what the rows say only if lists that change are written anew, without what the operator has filled in: then
+// the apply decides.
+func (k *Kind) rewritten(newObj, oldObj, is, was map[string]any) ([]kind.Objection, error) {
+	anew := k.definition.Rewritten(newObj, oldObj)
+	if jsonvalue.Equal(anew, is) {
+		return nil, nil
+	}
+	found, err := k.definition.Find(kind.Update{New: anew, Old: was})
+	for i := range found.Objections {
+		f := &found.Objections[i]
+		f.Open = cmp.Or(f.Open, "refused if the apply writes the list anew, as a client-side apply does: it loses what the operator has "+
+			"filled in when the object was created")
+	}
+	return found.Objections, err
 }
 
 // conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the same
@@ -149,7 +180,7 @@ func (k *Kind) compile() error {
 }
 
 func (k *Kind) doCompile() error {
-	fields, err := kind.NewField(k.source.Fields)
+	fields, err := kind.NewField(k.source.Fields, goTypes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Kind, err)
 	}
@@ -166,6 +197,13 @@ func (k *Kind) doCompile() error {
 		return fmt.Errorf("%s: %w", k.Kind, err)
 	}
 	return nil
+}
+
+// goTypes are the types of Kubernetes that operators' own types hold.
+var goTypes = kind.GoTypes{
+	"JobTemplateSpec": reflect.TypeFor[batchv1.JobTemplateSpec](),
+	"PodSpec":         reflect.TypeFor[corev1.PodSpec](),
+	"PodTemplateSpec": reflect.TypeFor[corev1.PodTemplateSpec](),
 }
 
 // text returns the string at a path, or "".

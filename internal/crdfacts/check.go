@@ -88,7 +88,7 @@ func newRuled(k *Kind, rows []*Row) (*ruled, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	fields, err := kind.NewField(k.Fields)
+	fields, err := kind.NewField(k.Fields, nil)
 	if err != nil {
 		return nil, err
 	}

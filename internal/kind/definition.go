@@ -12,7 +12,7 @@
 //
 // The packages of the sources add the rest: the form of Go types and the requests of an apply before, texts and ways
 // out after. The chapters are definition, then schema, names, status and values for schemas, then data, rows,
-// condition, field and merge for data.
+// condition, field, gotype and merge for data.
 package kind
 
 import (
@@ -93,6 +93,11 @@ func (d *Definition) Stored(obj, before map[string]any) (map[string]any, error) 
 		return obj, nil
 	}
 	return d.stored(obj, before)
+}
+
+// Rewritten is Stored for an apply that writes lists anew. Only data says what they lose.
+func (d *Definition) Rewritten(obj, before map[string]any) map[string]any {
+	return d.fields.Rewritten(obj, before)
 }
 
 // Empty reports whether nothing can be refused.

@@ -32,24 +32,29 @@ type Field struct {
 	values     *Field // the values of a map
 }
 
-// types are the values of FieldData.Type.
-var types = []string{"", "quantity", "duration", "base64", "string", "boolean", "integer", "number", "object", "array"}
+// jsonTypes are the values of FieldData.Type.
+var jsonTypes = []string{"", "quantity", "duration", "base64", "string", "boolean", "integer", "number", "object", "array"}
 
-// NewField makes the tree of a kind.
-func NewField(fields map[string]FieldData) (*Field, error) {
+// NewField makes the tree of a kind. types are those that the fields name.
+func NewField(fields map[string]FieldData, types GoTypes) (*Field, error) {
 	root := &Field{}
+	for path, f := range fields {
+		if err := root.At(fieldpath.Parse(path)).typed(f, types); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	for path, f := range fields {
 		if f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none", "unknown"}, f.Normalize) {
 			return nil, fmt.Errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		}
-		if !slices.Contains(types, f.Type) {
+		if !slices.Contains(jsonTypes, f.Type) {
 			return nil, fmt.Errorf("%s: unknown type %q", path, f.Type)
 		}
 		if f.Default != nil {
 			value := canonical.Whole(jsonvalue.Clone(*f.Default))
 			f.Default = &value
 		}
-		root.At(fieldpath.Parse(path)).FieldData = f
+		root.At(fieldpath.Parse(path)).add(f)
 	}
 	return root, nil
 }
@@ -122,10 +127,21 @@ func (f *Field) Property(name string) *Field {
 
 // Stored returns a copy of obj as it is compared: without null and what counts as absent, with defaults, and with
 // amounts and durations in one form. The object is applied over before, which is nil for one that is created: a field
-// that is removed gets no default that is filled in only once.
+// that is removed gets no default that is filled in only once. The items of a list keep such defaults, unless the list is atomic
+// and changes.
 func (f *Field) Stored(obj, before map[string]any) map[string]any {
+	return f.applied(obj, before, true)
+}
+
+// Rewritten is Stored for an apply that writes each list anew that changes, as a client-side apply of a custom resource does.
+func (f *Field) Rewritten(obj, before map[string]any) map[string]any {
+	return f.applied(obj, before, false)
+}
+
+func (f *Field) applied(obj, before map[string]any, mergesLists bool) map[string]any {
 	out, _ := f.in(canonicalForm, obj, "").(map[string]any)
-	f.fill(out, out, f.in(canonicalForm, before, ""))
+	was := f.in(canonicalForm, before, "")
+	f.fill(filling{value: out, before: was, written: obj, wasWritten: before, mergesLists: mergesLists}, out)
 	return out
 }
 
@@ -245,30 +261,49 @@ func isZero(v any) bool {
 }
 
 // Fill sets the defaults of what is absent in an object that is created. It changes obj.
-func (f *Field) Fill(obj map[string]any) { f.fill(obj, obj, nil) }
+func (f *Field) Fill(obj map[string]any) { f.fill(filling{value: obj, written: obj}, obj) }
 
-// fill sets the defaults of what is absent in value and below. It changes value. before is what was there.
-func (f *Field) fill(value any, root map[string]any, before any) {
+// filling is a value whose defaults are filled in, and what was there before.
+type filling struct {
+	value, before       any // as they are compared
+	written, wasWritten any // as the manifests have them
+	mergesLists         bool
+	isAnew              bool // the list that the value is in is written anew
+}
+
+// at returns the filling of a member of an object, or of an item of a list.
+func (in filling) at(step any) filling {
+	for _, value := range []*any{&in.value, &in.before, &in.written, &in.wasWritten} {
+		*value, _ = fieldpath.Get(*value, step)
+	}
+	return in
+}
+
+// fill sets the defaults of what is absent in a value and below. It changes the value.
+func (f *Field) fill(in filling, root map[string]any) {
 	if f == nil {
 		return
 	}
-	switch value := value.(type) {
+	switch value := in.value.(type) {
 	case map[string]any:
-		was, _ := before.(map[string]any)
+		was, _ := in.before.(map[string]any)
 		for name, p := range f.properties {
-			if _, ok := value[name]; !ok && (!p.Once || was[name] == nil) {
+			isLost := p.Once && (was[name] != nil || in.isAnew)
+			if _, ok := value[name]; !ok && !isLost {
 				p.initial(value, name, root)
 			}
-			p.fill(value[name], root, was[name])
+			p.fill(in.at(name), root)
 		}
 		if f.values != nil {
-			for name, member := range value {
-				f.values.fill(member, root, was[name])
+			for name := range value {
+				f.values.fill(in.at(name), root)
 			}
 		}
 	case []any:
-		for _, item := range value {
-			f.items.fill(item, root, nil)
+		isReplaced := in.wasWritten != nil && (f.Atomic || !in.mergesLists)
+		in.isAnew = in.isAnew || isReplaced && !jsonvalue.Equal(in.written, in.wasWritten)
+		for i := range value {
+			f.items.fill(in.at(i), root)
 		}
 	}
 }

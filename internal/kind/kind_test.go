@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -51,7 +52,7 @@ func machineOf(t *testing.T) (*Field, *Definition) {
 	if err := yaml.UnmarshalStrict([]byte(machine), &source); err != nil {
 		t.Fatal(err)
 	}
-	fields, err := NewField(source.Fields)
+	fields, err := NewField(source.Fields, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func merge(under, over map[string]any) map[string]any {
 
 // TestSchema: a lock below a locked list does not hide what is known of the items.
 func TestSchema(t *testing.T) {
-	fields, err := NewField(map[string]FieldData{"list": {Keys: []string{"name"}}, "list[*].tags": {Set: true}})
+	fields, err := NewField(map[string]FieldData{"list": {Keys: []string{"name"}}, "list[*].tags": {Set: true}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,13 +203,100 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestGoType: a Go type says which values count as absent, and data adds to it.
+func TestGoType(t *testing.T) {
+	type probe struct {
+		Port int `json:"port,omitempty"`
+	}
+	type pod struct {
+		Image  string                       `json:"image,omitempty"`
+		Stdin  *bool                        `json:"stdin,omitempty"`
+		Args   []string                     `json:"args,omitempty"`
+		Labels map[string]string            `json:"labels,omitempty"`
+		Limits map[string]resource.Quantity `json:"limits,omitempty"`
+		Probe  *probe                       `json:"probe,omitempty"`
+		First  probe                        `json:"first,omitempty"`
+	}
+	fields := map[string]FieldData{"pod": {Go: "Pod", Normalize: "undefined"}, "pod.image": {Default: new(any)}}
+	*fields["pod.image"].Default = "a"
+	types := GoTypes{"Pod": reflect.TypeFor[pod]()}
+	root, err := NewField(fields, types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, in, want string }{
+		{"values without a pointer", `{"image": "", "stdin": true, "first": {"port": 0}}`, `{"image": "a", "stdin": true}`},
+		{"values of pointers", `{"image": "b", "stdin": false, "probe": {}}`, `{"image": "b", "stdin": false, "probe": {}}`},
+		{"empty lists and maps", `{"args": [], "labels": {}, "probe": {"port": 0}}`, `{"image": "a", "probe": {}}`},
+		{"items and values", `{"args": [""], "labels": {"x": ""}}`, `{"image": "a", "args": [""], "labels": {"x": ""}}`},
+		{"amounts", `{"limits": {"cpu": "1000m"}}`, `{"image": "a", "limits": {"cpu": "1"}}`},
+		{"what the type lacks", `{"later": false}`, `{"image": "a", "later": false}`},
+	} {
+		in, want := map[string]any{"pod": object(t, row.in)}, map[string]any{"pod": object(t, row.want)}
+		if got := root.Stored(in, nil); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", row.name, got, want)
+		}
+	}
+	fields["pod"] = FieldData{Go: "Pod", Normalize: "none"}
+	if root, err = NewField(fields, types); err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]any{"pod": object(t, `{"image": "b", "args": [], "labels": {}}`)}
+	if got := root.Stored(in, nil); !reflect.DeepEqual(got, in) {
+		t.Errorf("empty lists that differ from absent ones: %v", got)
+	}
+	if _, err := NewField(fields, nil); err == nil {
+		t.Error("a Go type that nobody knows is no error")
+	}
+}
+
+// TestFilledItems: what is filled in below a list when an object is created stays where the list is merged, and goes where it is
+// written anew.
+func TestFilledItems(t *testing.T) {
+	var mode any = "on"
+	for _, row := range []struct {
+		name, old, is string
+		atomic        bool
+		merged, anew  string // the new list
+	}{
+		{"unchanged", `[{"n": "a"}]`, `[{"n": "a"}]`, false, `[{"n": "a", "mode": "on"}]`, `[{"n": "a", "mode": "on"}]`},
+		{"unchanged and atomic", `[{"n": "a"}]`, `[{"n": "a"}]`, true, `[{"n": "a", "mode": "on"}]`, `[{"n": "a", "mode": "on"}]`},
+		{"changed", `[{"n": "a"}]`, `[{"n": "b"}]`, false, `[{"n": "b", "mode": "on"}]`, `[{"n": "b"}]`},
+		{"changed and atomic", `[{"n": "a"}]`, `[{"n": "b"}]`, true, `[{"n": "b"}]`, `[{"n": "b"}]`},
+		{"removed", `[{"n": "a", "mode": "on"}]`, `[{"n": "a"}]`, false, `[{"n": "a"}]`, `[{"n": "a"}]`},
+		{"another item", `[{"n": "a"}]`, `[{"n": "a"}, {"n": "b"}]`, true, `[{"n": "a"}, {"n": "b"}]`, `[{"n": "a"}, {"n": "b"}]`},
+	} {
+		fields, err := NewField(map[string]FieldData{"l": {Atomic: row.atomic}, "l[*].mode": {Default: &mode, Once: true}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := func(text string) map[string]any { return object(t, `{"l": `+text+`}`) }
+		is, old := list(row.is), list(row.old)
+		if got := fields.Stored(is, old); !reflect.DeepEqual(got, list(row.merged)) {
+			t.Errorf("%s, merged: %v, want %s", row.name, got, row.merged)
+		}
+		if got := fields.Rewritten(is, old); !reflect.DeepEqual(got, list(row.anew)) {
+			t.Errorf("%s, anew: %v, want %s", row.name, got, row.anew)
+		}
+	}
+}
+
+// object decodes an object.
+func object(t *testing.T, text string) map[string]any {
+	var out map[string]any
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // TestMistakes: rows and fields that cannot be used.
 func TestMistakes(t *testing.T) {
 	for name, fields := range map[string]map[string]FieldData{
 		"a type":    {"a": {Type: "amount"}},
 		"normalize": {"a": {Normalize: "null"}},
 	} {
-		if _, err := NewField(fields); err == nil {
+		if _, err := NewField(fields, nil); err == nil {
 			t.Errorf("%s that nobody knows is no error", name)
 		}
 	}
@@ -254,7 +342,7 @@ func TestWithout(t *testing.T) {
 		{"values", "the map held nothing else", "m{*}", nil, "", without("m", nil)},
 		{"below a scalar", "there is nothing", "a.b.c.d", nil, "", value()},
 	} {
-		fields, err := NewField(row.fields)
+		fields, err := NewField(row.fields, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,6 +101,7 @@ func compare(program string, questions []kindcase.Question) error {
 			agreed++
 		case len(verdict.Unknown) > 0:
 			undecided++
+			fmt.Printf("undecided: %s: refused is %t: %s: %s\n", q.Name, answer.Refused, verdict.Unknown[0].Path, cut(verdict.Unknown[0].Message))
 		case answer.Refused:
 			fmt.Printf("missed: %s: %s\n", q.Name, cut(answer.Error))
 		default:
