@@ -292,7 +292,9 @@ func (f *Field) fill(in filling, root map[string]any) {
 			if _, ok := value[name]; !ok && !isLost {
 				p.initial(value, name, root)
 			}
-			p.fill(in.at(name), root)
+			if value[name] != nil && !p.IsLeaf() {
+				p.fill(in.at(name), root)
+			}
 		}
 		if f.values != nil {
 			for name := range value {
