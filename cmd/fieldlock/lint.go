@@ -274,7 +274,7 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 		Step:    p.step,
 	}
 	if c.fixer.types != nil {
-		o.LeavesOutZero = c.fixer.types.leavesOutZero
+		o.GoField = c.fixer.types.field
 	}
 	if r, err = audit.CRDs(c.linted.news, c.linted.olds, o); err != nil {
 		return nil, nil, err

@@ -236,9 +236,10 @@ func (g *goTypes) node(f *audit.Finding, version, schemaPath string) (markers.No
 	return n, ok && version != "" && slices.Contains(g.source.Groups(), n.Group)
 }
 
-// leavesOutZero reports whether clients leave out the zero value of a field, as far as the packages have it.
-func (g *goTypes) leavesOutZero(c *crd.CRD, version, schemaPath string) (leavesOut, known bool) {
-	return g.source.LeavesOutZero(markers.Node{Group: c.Group, Version: version, Kind: c.Kind, SchemaPath: schemaPath})
+// field returns what Go source says about a field, as far as the packages have it.
+func (g *goTypes) field(c *crd.CRD, version, schemaPath string) (celrule.GoField, bool) {
+	f, ok := g.source.Field(markers.Node{Group: c.Group, Version: version, Kind: c.Kind, SchemaPath: schemaPath})
+	return celrule.GoField(f), ok
 }
 
 // fixNode returns the node that the fix of a finding changes.

@@ -85,9 +85,12 @@ RULES`
 	cases := []struct {
 		name, before, after, reason string
 	}{
-		{"copied", cachesHead + version("v1", "true", "true", rules) + version("v2", "true", "false", ""),
-			cachesHead + version("v1", "true", "true", rules) + version("v2", "true", "false", strings.Replace(rules, "rule: self == oldSelf\n                  message: the engine stays", "message: the engine stays\n                  rule: self == oldSelf", 1)),
-			"v2 has the field"},
+		{"copied", cachesHead + version("v1", "true", "false", "") + version("v2", "true", "true", rules),
+			cachesHead + version("v1", "true", "false", strings.Replace(rules, "rule: self == oldSelf\n                  message: the engine stays", "message: the engine stays\n                  rule: self == oldSelf", 1)) + version("v2", "true", "true", rules),
+			"v1 has the field"},
+		{"dropped", cachesHead + version("v1", "true", "false", rules) + version("v2", "true", "true", ""),
+			cachesHead + version("v1", "true", "false", rules) + version("v2", "true", "true", ""),
+			"the author may have dropped the rule from the newer version on purpose"},
 		{"not served", cachesHead + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
 			cachesHead + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
 			"nobody writes through v2"},

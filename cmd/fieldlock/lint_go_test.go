@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
 // goProject is a project with a CRD that controller-gen made from its Go types.
@@ -192,6 +195,72 @@ func TestLintFixGo(t *testing.T) {
 	writeFile(t, "crd/caches.yaml", goProject["crd/caches.yaml"])
 	if runCommand("", "lint", "--fix", "--go", "./api/...", "crd"); read("api/v1/types.go") != goText || read("crd/caches.yaml") != crdText {
 		t.Errorf("the rules are written twice:\n%s", read("api/v1/types.go"))
+	}
+}
+
+// TestLintFixGoFields: what the Go source says about a field decides about its fix. The description of the CRD says nothing.
+func TestLintFixGoFields(t *testing.T) {
+	const locked = "type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n"
+	cases := []struct {
+		field, comment, goType, tag string
+		rule                        string // "" if the fix is left to the author
+		allowed, refused            []string
+	}{
+		{"pointer", "", "*string", ",omitempty", "!has(oldSelf.pointer) || has(self.pointer)", nil, []string{"\"\"", "a"}},
+		{"omitted", "", "string", ",omitempty", "!(has(oldSelf.omitted) && size(oldSelf.omitted) > 0) || (has(self.omitted) && size(self.omitted) > 0)", []string{"\"\""}, []string{"a"}},
+		{"written", "", "string", "", "!(has(oldSelf.written) && size(oldSelf.written) > 0) || (has(self.written) && size(self.written) > 0)", []string{"\"\""}, []string{"a"}},
+		{"marked", "// +deprecated", "*string", ",omitempty", "", []string{"a"}, nil},
+		{"former", "// Former is the old name of omitted.\n\t//\n\t// Deprecated: use omitted.", "*string", ",omitempty", "", []string{"a"}, nil},
+		{"apart", "// Deprecated: use omitted.\n", "*string", ",omitempty", "", []string{"a"}, nil},
+		{"cleared", "// Cleared can be removed when the cache is empty.", "*string", ",omitempty", "", []string{"a"}, nil},
+	}
+	fields, properties := "", ""
+	for _, c := range cases {
+		fields += fmt.Sprintf("\t%s\n\t// +optional\n\t%s %s `json:\"%s%s\"`\n\n", c.comment, strings.ToUpper(c.field[:1])+c.field[1:], c.goType, c.field, c.tag)
+		properties += "              " + c.field + ": {" + locked
+	}
+	files := maps.Clone(goProject)
+	before, _, _ := strings.Cut(goProject["api/v1/types.go"], "// CacheSpec is")
+	files["api/v1/types.go"] = before + "type CacheSpec struct {\n" + fields + "}\n\n// CacheStatus is empty.\ntype CacheStatus struct{}\n"
+	files["crd/caches.yaml"] = caches("", properties, "")
+	inProject(t, files)
+	ran := runCommand("", "lint", "--fix", "--go", "./api/...", "crd")
+	crds := readCRDs(t, "crd/caches.yaml")
+	if len(crds) != 1 {
+		t.Fatalf("%d CRDs\n%s%s", len(crds), ran.out, ran.err)
+	}
+	kind := witness.FromCRD(crds[0], nil)
+	text, err := os.ReadFile("crd/caches.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfolded := strings.Join(strings.Fields(string(text)), " ")
+	base, ok := kind.Valid(kind.Versions[0])
+	if !ok {
+		t.Fatal("no valid object was found")
+	}
+	for _, c := range cases {
+		if has := strings.Contains(unfolded, "has(oldSelf."+c.field+")"); has != (c.rule != "") || !strings.Contains(unfolded, c.rule) {
+			t.Errorf("%s: want the rule %q in\n%s%s", c.field, c.rule, text, ran.err)
+		}
+		removal := func(value string) bool {
+			oldObj := merged(base, map[string]any{"spec": map[string]any{c.field: strings.Trim(value, "\"")}})
+			refused, mistakes, err := kind.Update(merged(oldObj, map[string]any{"spec": map[string]any{c.field: nil}}), oldObj)
+			if err != nil || len(mistakes) > 0 {
+				t.Fatalf("%s: %v %v", c.field, mistakes, err)
+			}
+			return len(refused) == 0
+		}
+		for _, value := range c.allowed {
+			if !removal(value) {
+				t.Errorf("%s: %s may not be removed", c.field, value)
+			}
+		}
+		for _, value := range c.refused {
+			if removal(value) {
+				t.Errorf("%s: %s may be removed", c.field, value)
+			}
+		}
 	}
 }
 

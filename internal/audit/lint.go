@@ -24,8 +24,8 @@ import (
 type Options struct {
 	// Explain gives each hole its witness.
 	Explain bool
-	// LeavesOutZero reports whether Go clients leave out the zero value of a field, as far as Go source is known. Nil if none is.
-	LeavesOutZero func(c *crd.CRD, version, schemaPath string) (leavesOut, known bool)
+	// GoField returns what Go source says about a field, and false where it is not known. Nil if there is no source.
+	GoField func(c *crd.CRD, version, schemaPath string) (celrule.GoField, bool)
 	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
 	Begin func(total int)
 	Step  func()
@@ -124,13 +124,13 @@ type update struct{ new, old *crd.CRD }
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
 func (u update) audit(o Options, e effort) audited {
 	rules := new(celrule.Audit)
-	if o.LeavesOutZero != nil {
-		rules.LeavesOutZero = func(s *spec.Schema, schemaPath string) (leavesOut, known bool) {
+	if o.GoField != nil {
+		rules.GoField = func(s *spec.Schema, schemaPath string) (celrule.GoField, bool) {
 			i := slices.IndexFunc(u.new.Versions, func(v *crd.Version) bool { return v.Schema == s })
 			if i < 0 {
-				return false, false
+				return celrule.GoField{}, false
 			}
-			return o.LeavesOutZero(u.new, u.new.Versions[i].Name, schemaPath)
+			return o.GoField(u.new, u.new.Versions[i].Name, schemaPath)
 		}
 	}
 	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}

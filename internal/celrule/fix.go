@@ -31,7 +31,7 @@ type guard struct {
 //
 // For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
 func (a *auditor) companion(l *schema.Location, fields []guard) *crd.Fix {
-	k := a.keeper(l, fields, a.leavesOutZero)
+	k := a.keeper(l, fields, a.zeroIsAbsent)
 	text, ok := k.rule()
 	if !ok || a.hasRule(l.Parent(), text) {
 		return nil
@@ -66,11 +66,23 @@ func (a *auditor) hasRule(l *schema.Location, text string) bool {
 // maxKept bounds the fields that a companion names. Nobody wants to read more.
 const maxKept = 12
 
+// maxNamed is how many fields a companion names that is added without asking.
+const maxNamed = 3
+
+// countFields counts the fields that are guarded.
+func countFields(guards []guard) int {
+	fields := map[*schema.Location]bool{}
+	for _, g := range guards {
+		fields[g.at] = true
+	}
+	return len(fields)
+}
+
 // removable reports whether objects get around the rule of g, a field at or below l, without a key on the way, or without a
 // field below l whose removal may be meant: then keeping l closes nothing.
 func (a *auditor) removable(g guard, l *schema.Location) bool {
 	for at := g.at; at != l.Parent(); at = at.Parent() {
-		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || a.alternative(at, at == g.at) == "") {
+		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || !a.doubted(at)) {
 			continue
 		}
 		if a.removalGetsAround(g, at) {
@@ -125,6 +137,11 @@ func (k *keeper) locked(g guard) []operand {
 	prefix, ok := k.selected(g.by.at)
 	var all []operand
 	for _, part := range disjuncts(g.by.expr, true) {
+		if target := eachOf(part); target != nil && ok && g.by.readable(target) {
+			at := printed(target)
+			all = append(all, operand{"size(" + at + ") > 0", "size(" + at + ") == 0"}.of(prefix))
+			continue
+		}
 		if celexpr.Mentions(part.expr, "self") || !celexpr.Mentions(part.expr, "oldSelf") {
 			continue
 		}
@@ -139,6 +156,19 @@ func (k *keeper) locked(g guard) []operand {
 		all = append(all, condition.negated().of(prefix))
 	}
 	return all
+}
+
+// eachOf returns the list or map of the old object of which d says something about each item or key, so that it holds while there are
+// none: oldSelf.hosts of oldSelf.hosts.all(host, host in self.hosts). It returns nil for another condition.
+func eachOf(d disjunct) ast.Expr {
+	if d.negated || d.expr.Kind() != ast.CallKind || d.expr.AsCall().FunctionName() != "all" {
+		return nil
+	}
+	call := d.expr.AsCall()
+	if _, ok := celexpr.MacroOf(call); !ok || !celexpr.Mentions(call.Target(), "oldSelf") || celexpr.Mentions(call.Target(), "self") {
+		return nil
+	}
+	return call.Target()
 }
 
 // selected spells how the parent of top selects l, at or below top, from oldSelf. It returns false if it cannot.
@@ -206,7 +236,11 @@ func (d disjunct) operand() operand {
 	text := printed(d.expr)
 	o := operand{text, "!" + text}
 	if d.expr.Kind() == ast.CallKind && !d.expr.AsCall().IsMemberFunction() && len(d.expr.AsCall().Args()) > 1 {
-		o = operand{"(" + text + ")", "!(" + text + ")"}
+		o.no = "!(" + text + ")"
+		switch d.expr.AsCall().FunctionName() {
+		case operators.LogicalAnd, operators.LogicalOr, operators.Conditional:
+			o.yes = "(" + text + ")"
+		}
 		if d.negated && d.expr.AsCall().FunctionName() == operators.Equals {
 			args := d.expr.AsCall().Args()
 			return operand{printed(args[0]) + " != " + printed(args[1]), text}
@@ -237,6 +271,16 @@ func (o operand) of(selection string) operand {
 
 // conjunction is a list of operands of which all hold.
 type conjunction []operand
+
+// and adds the operands that are not in the conjunction yet.
+func (c conjunction) and(more ...operand) conjunction {
+	for _, o := range more {
+		if !slices.Contains(c, o) {
+			c = append(c, o)
+		}
+	}
+	return c
+}
 
 // operand spells the conjunction as an operand.
 func (c conjunction) operand() operand {
@@ -275,7 +319,7 @@ func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok b
 		if k.zero(l) {
 			all = append(all, notZero(l.Schema, at))
 		}
-		return append(all, locked...), true
+		return all.and(locked...), true
 	}
 	var some []conjunction
 	for child := range l.Children {

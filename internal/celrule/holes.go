@@ -23,9 +23,9 @@ import (
 // leave out spec.backup.bucket, or all of spec.backup, and the next one may bring it back with another bucket. Whether the
 // other rules and the schema let it is for the API server's validator to say (internal/witness).
 type Audit struct {
-	// LeavesOutZero reports whether Go clients leave out the zero value of the field that a schema path of s leads to, as far as
-	// Go source is known. Nil if none is.
-	LeavesOutZero func(s *spec.Schema, schemaPath string) (leavesOut, known bool)
+	// GoField returns what Go source says about the field that a schema path of s leads to, and false where it is not known. Nil if
+	// there is no source.
+	GoField func(s *spec.Schema, schemaPath string) (GoField, bool)
 
 	auditors map[*spec.Schema]*auditor
 	steps    int // locations and rules that were looked at
@@ -121,8 +121,8 @@ func (a *Audit) auditor(s *spec.Schema) *auditor {
 			a.auditors = map[*spec.Schema]*auditor{}
 		}
 		a.auditors[s] = newAuditor(readTree(s), &a.steps)
-		if a.LeavesOutZero != nil {
-			a.auditors[s].inGo = func(schemaPath string) (leavesOut, known bool) { return a.LeavesOutZero(s, schemaPath) }
+		if a.GoField != nil {
+			a.auditors[s].inGo = func(schemaPath string) (GoField, bool) { return a.GoField(s, schemaPath) }
 		}
 	}
 	return a.auditors[s]
@@ -135,16 +135,31 @@ type auditor struct {
 	guards   map[*schema.Location][]*readRule // by location: the transition rules that guard it,
 	guarding map[*schema.Location][]*readRule // and those that guard a field at or below it
 	detours  map[*schema.Location]*Way        // by what is absent for a while
+	doubts   map[*schema.Location]bool        // whether there is doubt about keeping a field
+	dropped  map[*readRule]string             // rules that a newer version, which is named, does not have
 	steps    *int
 
-	// inGo reports what Go source says about a field: whether clients leave out its zero value.
-	inGo func(schemaPath string) (leavesOut, known bool)
+	inGo func(schemaPath string) (GoField, bool)
+}
+
+// GoField is what Go source says about a field.
+type GoField struct {
+	Pointer bool   // it tells the zero value from an absent one
+	Omitted bool   // clients leave out the zero value, or nil
+	Comment string // on the field and its type, with markers only as far as they speak of deprecation
+}
+
+// description returns what the schema and Go source say about l.
+func (a *auditor) description(l *schema.Location) string {
+	inGo, _ := a.inGo(l.Path.Pointer())
+	return strings.TrimSpace(l.Schema.Description + "\n\n" + inGo.Comment)
 }
 
 func newAuditor(t *tree, steps *int) *auditor {
 	a := &auditor{
-		tree: t, steps: steps, inGo: func(string) (leavesOut, known bool) { return false, false },
+		tree: t, steps: steps, inGo: func(string) (GoField, bool) { return GoField{}, false },
 		guards: map[*schema.Location][]*readRule{}, guarding: map[*schema.Location][]*readRule{}, detours: map[*schema.Location]*Way{},
+		doubts: map[*schema.Location]bool{}, dropped: map[*readRule]string{},
 	}
 	for _, l := range t.All {
 		for _, r := range t.rules[l] {
@@ -303,9 +318,12 @@ func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 	var remedies []string
 	if f.Fix = w.auditor.companion(l, rest); f.Fix != nil {
 		add := fmt.Sprintf("add to %s the rule %s", displayPath(l.Parent()), f.Fix.AddRules[0]["rule"])
-		if intended := w.auditor.alternative(l, guarded); intended != "" {
+		if intended := w.auditor.doubt(l, rest); intended != "" {
 			add += ", unless intended: " + intended
 			f.Fix.Safe, canRequire = false, false
+		} else if name := celexpr.Escape(l.Name); !guarded && countFields(rest) > maxNamed {
+			add += fmt.Sprintf(", or the shorter !has(oldSelf.%s) || has(self.%s) if %s is to stay once it is set", name, name, l.Name)
+			f.Fix.Safe = false
 		} else if zero, companion := w.auditor.zeroInUse(l, rest); zero != "" {
 			add += fmt.Sprintf(", or if Go clients have %s with omitempty and without a pointer, and so leave out %s, the rule %s", l.Name, zero, companion)
 			f.Fix.Safe = false

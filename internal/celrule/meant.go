@@ -41,7 +41,7 @@ func (a *auditor) unmeant(l *schema.Location, around []guard) (rest []guard, mea
 // not. A field below l counts only if its removal gets around the rule, too: another rule may keep it.
 func (a *auditor) allowedOnTheWay(g guard, l *schema.Location) string {
 	for at := g.at; ; at = at.Parent() {
-		if why := g.by.allowsRemoval(at); why != "" && (at == l || a.removalGetsAround(g, at)) {
+		if why := a.allowsRemoval(g.by, at); why != "" && (at == l || a.removalGetsAround(g, at)) {
 			return why
 		}
 		if at == l {
@@ -58,7 +58,7 @@ func (a *auditor) removalGetsAround(g guard, l *schema.Location) bool {
 
 // allowsRemoval returns why updates may remove the property l, as far as the author of r says so; "" if nothing says it. Some
 // update that removes l is known to be accepted by r.
-func (r *readRule) allowsRemoval(l *schema.Location) string {
+func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 	switch {
 	case l.Role != schema.Property:
 		return ""
@@ -66,7 +66,7 @@ func (r *readRule) allowsRemoval(l *schema.Location) string {
 		return fmt.Sprintf("the rule on %s asks for %s and accepts an update without it", displayPath(r.at), l.Name)
 	case speaksOfRemoval(r.Message(), l.Name):
 		return fmt.Sprintf("the message of the rule on %s allows its removal", displayPath(r.at))
-	case speaksOfRemoval(l.Schema.Description, l.Name):
+	case speaksOfRemoval(a.description(l), l.Name):
 		return "its description allows its removal"
 	}
 	return ""
@@ -123,9 +123,82 @@ var (
 		`|\bimmutable (while|as long as) (it is )?(set|present)\b`)
 )
 
+// doubt returns why a companion of l may refuse an update that the author means, "" if nothing hints at that. Then the companion is a
+// question to the author: objects may be meant to do without l, something else than their manifest may fill it in, or a newer version
+// does not have the rules that guard the fields.
+func (a *auditor) doubt(l *schema.Location, fields []guard) string {
+	name := displayPath(l)
+	locked := slices.ContainsFunc(fields, func(g guard) bool { return g.at == l })
+	if why := a.alternative(l, locked); why != "" {
+		return why
+	}
+	if filledIn.MatchString(a.description(l)) {
+		return fmt.Sprintf("the description of %s speaks of a value that is filled in, and who replaces the object leaves it out again", name)
+	}
+	if !locked && switchedOff(l, fields) {
+		return fmt.Sprintf("%s has other fields that may change, and removing it may be how to switch off what it configures", name)
+	}
+	for _, g := range fields {
+		if newest := a.dropped[g.by]; newest != "" {
+			return fmt.Sprintf("version %s is newer, and does not have the rules on it", newest)
+		}
+	}
+	return ""
+}
+
+// doubted reports whether there is doubt about keeping l.
+func (a *auditor) doubted(l *schema.Location) bool {
+	known, ok := a.doubts[l]
+	if !ok {
+		known = a.doubt(l, a.guardsWithin(l)) != ""
+		a.doubts[l] = known
+	}
+	return known
+}
+
+// guardsWithin lists the guarded fields at or below l, each with its rule.
+func (a *auditor) guardsWithin(l *schema.Location) []guard {
+	var list []guard
+	for _, r := range a.guarding[l] {
+		for _, at := range r.guardsWithin(l) {
+			*a.steps++
+			list = append(list, guard{r, at})
+		}
+	}
+	return list
+}
+
+// filledIn finds descriptions of values that a controller or a service writes into the object: "Default: a random, system-chosen zone",
+// "populated by the controller", and "if not set, one is generated".
+var filledIn = regexp.MustCompile(`(?i)\bsystem-(chosen|generated|assigned|selected)\b|\b(late|lazily)[- ]initiali[sz]ed\b` +
+	`|\b(set|filled|populated|assigned|allocated|generated|chosen|selected|picked|written)( in)?( automatically)? by (the |a |an )?(\w+[ -])?` +
+	`(system|controller|operator|reconciler|provider|server|service|cloud|backend)\b` +
+	`|\b(automatically|randomly) (filled|populated|assigned|allocated|generated|chosen|selected|picked)\b` +
+	`|\bif\b[^.]*\b(not (set|specified|provided|given)|unset|omitted|empty|missing|unspecified)\b[^.]*` +
+	`\b(is|are|will be) (automatically |randomly )?(filled in|populated|assigned|allocated|generated|chosen|selected|picked)\b`)
+
+// switchedOff reports whether l would have to stay for ever: it always has one of the guarded fields, and so the companion never lets go of
+// it, although it has other fields, which may change. A session with a locked address and a timeout is an example.
+func switchedOff(l *schema.Location, fields []guard) bool {
+	guarded := func(at *schema.Location) bool {
+		return slices.ContainsFunc(fields, func(g guard) bool { return within(g.at, at) })
+	}
+	free := false
+	for child := range l.Children {
+		free = free || child.Role == schema.Property && !guarded(child)
+	}
+	return free && slices.ContainsFunc(fields, func(g guard) bool {
+		at := g.at
+		for at != l && at != nil && at.Role == schema.Property && present(at) {
+			at = at.Parent()
+		}
+		return at == l
+	})
+}
+
 // alternative returns why removing l may be meant, "" if nothing hints at that: the parent is a union, a rule excludes l
-// beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the same
-// sort.
+// beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the same sort, or a
+// rule asks for l only where another field has a certain value.
 func (a *auditor) alternative(l *schema.Location, locked bool) string {
 	parent := l.Parent()
 	name := displayPath(l)
@@ -134,14 +207,25 @@ func (a *auditor) alternative(l *schema.Location, locked bool) string {
 		return fmt.Sprintf("%s takes %d of its fields", displayPath(parent), *s.MaxProperties)
 	case anywhereRequired(l):
 		return fmt.Sprintf("the schema of %s offers a choice between %s and others", displayPath(parent), l.Name)
-	case deprecated.MatchString(l.Schema.Description):
+	case deprecated.MatchString(a.description(l)):
 		return "the description of " + name + " describes another way"
+	case a.choiceOf(l) != "":
+		return fmt.Sprintf("the description of %s describes a choice between it and %s", name, a.choiceOf(l))
 	}
 	if why := a.doneWithout(l); why != "" {
 		return why
 	}
-	if sibling := twin(l); sibling != "" && !locked {
+	if locked {
+		return ""
+	}
+	if sibling := twin(l); sibling != "" {
 		return fmt.Sprintf("%s and %s look like a choice", l.Name, sibling)
+	}
+	for _, r := range a.all {
+		*a.steps++
+		if !r.Transition && within(l, r.at) && neededSometimes(r.Rule, r.expr, l, true) {
+			return fmt.Sprintf("the rule %q asks for %s only where another field has a certain value", r.Text, l.Name)
+		}
 	}
 	return ""
 }
@@ -163,6 +247,43 @@ func (a *auditor) doneWithout(l *schema.Location) string {
 
 // deprecated finds descriptions of fields that users move away from, or that exclude others.
 var deprecated = regexp.MustCompile(`(?i)\bdeprecated\b|\bmigrat|mutually exclusive|\b(exactly|only|at most) one of\b|\bunion\b`)
+
+// choiceOf returns the name of a field beside l, or beside an object around it, that its description presents as another choice:
+// "either zoneNames or zoneCount must be set" and "ignored if zoneNames is set". It returns "" if there is none. A name that may be a
+// plain word counts in quotes only.
+func (a *auditor) choiceOf(l *schema.Location) string {
+	isField := func(name string) bool {
+		for around := l.Parent(); around != nil; around = around.Parent() {
+			if _, ok := around.Schema.Properties[name]; ok {
+				return name != l.Name
+			}
+		}
+		return false
+	}
+	for _, sentence := range sentenceEnd.Split(a.description(l), -1) {
+		if !choice.MatchString(sentence) {
+			continue
+		}
+		for _, word := range nameLike.FindAllString(sentence, -1) {
+			name := strings.Trim(word, "`'\"")
+			if name == word && strings.ToLower(name[1:]) == name[1:] {
+				continue
+			}
+			for _, name := range []string{name, strings.ToLower(name[:1]) + name[1:]} {
+				if isField(name) {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	choice = regexp.MustCompile(`(?i)\b(either|instead|alternative|in place of|ignored|overrid(es?|den|ing)|precedence|conflicts?|required (if|when|unless)` +
+		`|(cannot|can not|can't|must not|may not) be (set|used|specified|combined))\b`)
+	nameLike = regexp.MustCompile("[`'\"]?[A-Za-z][A-Za-z0-9]+[`'\"]?")
+)
 
 // anywhereRequired reports whether a combination of schemas at the parent of l asks for l.
 func anywhereRequired(l *schema.Location) bool {
@@ -227,6 +348,30 @@ func offersInstead(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
 		}
 		args := d.expr.AsCall().Args()
 		return offersInstead(r, args[0], l, !d.negated) || offersInstead(r, args[1], l, !d.negated)
+	})
+}
+
+// neededSometimes reports whether a condition of r, or its negation if wanted is false, asks for l only where the value of another field
+// wants it: self.mode != 'Enabled' || has(self.l) does.
+func neededSometimes(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
+	parts := disjuncts(x, wanted)
+	isL := func(d disjunct) bool {
+		t, ok := askedFor(r, d.expr)
+		return ok && t.at == l && !d.negated
+	}
+	isValue := func(d disjunct) bool {
+		_, asked := askedFor(r, d.expr)
+		return !asked && slices.ContainsFunc(termsIn(r, d.expr), func(t term) bool { return !within(t.at, l) && !within(l, t.at) })
+	}
+	if slices.ContainsFunc(parts, isL) && slices.ContainsFunc(parts, isValue) {
+		return true
+	}
+	return slices.ContainsFunc(parts, func(d disjunct) bool {
+		if d.expr.Kind() != ast.CallKind || !isConjunction(d) {
+			return false
+		}
+		args := d.expr.AsCall().Args()
+		return neededSometimes(r, args[0], l, !d.negated) || neededSometimes(r, args[1], l, !d.negated)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -18,6 +19,9 @@ import (
 // Ways around a rule of one version through another one, the lax version. Example: v1 has the rule self == oldSelf on spec.f.
 // If v2 has the field and lacks the rule, a write through v2 may change the field. If v2 lacks the field, a write through v2
 // drops its value, and the next one through v1 may set another.
+//
+// Which version is right? Where the older one lacks the rule, its author has most likely thought of the rule later, and the fix copies it.
+// Where the newer one lacks it, the author may have dropped it: only they know whether v2 is to get the rule, or v1 to lose it.
 
 // WaysBetween returns the places where a write through a served version may get around the transition rules of another
 // one: for each lax version a way for each place with rules that it lacks, and one for each field that it lacks. Cost: for
@@ -62,6 +66,9 @@ func (v *laxVersion) compare(strictName string, strict *auditor) {
 		if !r.Transition {
 			continue
 		}
+		if newer(v.name, strictName) && v.fate(r) == ruleGone {
+			strict.dropped[r] = v.name
+		}
 		if gone := v.missing(r.guards); gone != nil {
 			w := v.way("field "+gone.Path.Pointer(), strict, gone)
 			w.SchemaPath, w.lacked = gone.Parent().Path.Pointer(), true
@@ -83,6 +90,9 @@ func (v *laxVersion) way(key string, strict *auditor, l *schema.Location) *Way {
 	}
 	return v.known[key]
 }
+
+// newer reports whether the version a of an API comes after b: v2 after v1, and v1 after v1beta1.
+func newer(a, b string) bool { return apiversion.CompareKubeAwareVersionStrings(a, b) > 0 }
 
 // missing returns the topmost location that a lacks on the way to one of the fields, nil if it has all of them.
 func (a *auditor) missing(fields []*schema.Location) *schema.Location {
@@ -139,6 +149,7 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 		}
 	}
 	strict, fields := "version "+versions[0]+" has", rule.Enumerate(f.Fields)
+	isNewest := !slices.ContainsFunc(versions, func(other string) bool { return !newer(v.name, other) })
 	if len(versions) > 1 {
 		strict = "versions " + strings.Join(versions, " and ") + " have"
 	}
@@ -162,6 +173,9 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 	default:
 		f.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
 			v.name, strict, fields, v.name, v.name)
+		if isNewest {
+			f.Message += fmt.Sprintf(", unless intended: %s is newer, and may have dropped them", v.name)
+		}
 		for _, g := range shown {
 			if !slices.Contains(texts, g.by.Text) {
 				texts = append(texts, g.by.Text)
@@ -171,6 +185,9 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 	}
 	if w.OnlyStatus {
 		f.Fix = nil
+	}
+	if f.Fix != nil && isNewest {
+		f.Fix.Safe = false
 	}
 	return f, true
 }

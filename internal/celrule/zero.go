@@ -12,22 +12,32 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Go does not tell a zero value from an absent one where a field has omitempty and no pointer. A client with
+// Go does not tell a zero value from an absent one where a field is not a pointer. A client with
 //
 //	Force bool `json:"force,omitempty"`
 //
 // that reads an object with force: false and writes it back removes force; the operator's own controller does so first. The rule
-// !has(oldSelf.force) || has(self.force) refuses every such write. So a companion of such a field has the form that export cel
+// !has(oldSelf.force) || has(self.force) refuses every such write. Without omitempty, the client adds force: false instead, and the
+// rule refuses the next write of a manifest that does not have it. So a companion of such a field has the form that export cel
 // writes for x-kubernetes-normalize: zero, which counts false as absent:
 //
 //	!(has(oldSelf.force) && oldSelf.force) || (has(self.force) && self.force)
 //
 // Only Go source tells which fields are so. Without it, a companion is not written for a field whose zero value is in use.
 
-// leavesOutZero reports whether Go clients are known to leave out the zero value of l.
-func (a *auditor) leavesOutZero(l *schema.Location) bool {
-	leavesOut, known := a.inGo(l.Path.Pointer())
-	return known && leavesOut && zeroOf(l.Schema) != ""
+// zeroIsAbsent reports whether Go clients are known to leave out the zero value of l, or to write it where l was absent: alone, or
+// in an object that they always write.
+func (a *auditor) zeroIsAbsent(l *schema.Location) bool {
+	inGo, known := a.inGo(l.Path.Pointer())
+	if !known || inGo.Pointer || zeroOf(l.Schema) == "" {
+		return false
+	}
+	optional := l
+	for optional.Required && optional.Parent() != nil {
+		optional = optional.Parent()
+	}
+	written, known := a.inGo(optional.Path.Pointer())
+	return inGo.Omitted || known && !written.Pointer && !written.Omitted
 }
 
 // closedBesideZero reports whether the parent of l has the companion for clients that leave out zero values. The ways around that

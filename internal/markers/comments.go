@@ -20,18 +20,23 @@ func newComments() *comments {
 	return &comments{marks: map[token.Pos]levels{}, hints: map[token.Pos]hints{}}
 }
 
-// hints are what the markers of other tools say about a field.
+// hints are what the markers of other tools and the text of the comment say about a field.
 type hints struct {
 	optional, required bool
 	nullable           bool
 	defaulted          bool
 	transition         bool // it has a CEL rule that reads oldSelf
 	notZero            bool // validation may refuse the zero value of its type
+	comment            string
 }
 
 // readHint reads one comment line, without the "//".
 func (h *hints) read(text string) {
-	name, value, _ := strings.Cut(strings.TrimSpace(text), "=")
+	text = strings.TrimSpace(text)
+	name, value, _ := strings.Cut(text, "=")
+	if !strings.HasPrefix(name, "+") || strings.Contains(strings.ToLower(name), "deprecated") {
+		h.comment += text + "\n"
+	}
 	switch name = strings.TrimSuffix(name, ":"); {
 	case name == "+optional" || name == "+k8s:optional" || name == "+kubebuilder:validation:Optional":
 		h.optional = true

@@ -46,14 +46,22 @@ func (s *Source) Place(n Node) (Place, bool) {
 	return s.placeOf(t.declaration()), true
 }
 
-// LeavesOutZero reports whether Go clients leave out the zero value of the field that a node is made from: it has omitempty or
-// omitzero, and is no pointer. known is false if the packages have no such field.
-func (s *Source) LeavesOutZero(n Node) (leavesOut, known bool) {
+// Field is what Go source says about the field that a node is made from.
+type Field struct {
+	Pointer bool // it tells the zero value from an absent one
+	Omitted bool // clients leave out the zero value, or nil
+	// Comment is the text above the field and its type, with markers only as far as they speak of deprecation.
+	Comment string
+}
+
+// Field returns what Go source says about the field that a node is made from. It returns false if the packages have no such field.
+func (s *Source) Field(n Node) (Field, bool) {
 	t, ok := s.find(n)
 	if !ok || t.field == nil || len(t.steps) > 0 {
-		return false, false
+		return Field{}, false
 	}
-	return !t.field.pointer && t.field.omitted(), true
+	comment := t.field.hints.comment + t.field.typ.hints.comment
+	return Field{Pointer: t.field.pointer, Omitted: t.field.omitted(), Comment: comment}, true
 }
 
 func (s *Source) placeOf(d declaration) Place {
