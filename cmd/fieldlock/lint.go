@@ -43,11 +43,14 @@ and rules that it did not look at.
 With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close holes,
 and no existing object becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
 the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
-intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
-reported. A removal that the author of a rule seems to allow is a note without a fix: the rule asks whether the new object has
-the field, or its message or the field's description says that the field may be removed. A rule that would keep a value that may
-be zero is only described: Go clients that have the field with omitempty and without a pointer leave out zero. With --go, lint knows
-the Go type, and the rule counts zero as absent where clients leave it out. --fix adds no locks: the author decides what is locked.
+intended: a change from one member of a union to another, or away from a deprecated field; the removal of an object that always
+has a locked field, beside others that may change; the removal of a value that a service or a controller fills in, by a client
+that replaces the object; an update through a version that is newer than those with the rule, and may have dropped it. The holes
+that remain are reported, with the rule and the reason. A removal that the author of a rule seems to allow is a note without a
+fix: the rule asks whether the new object has the field, or its message, the field's description or, with --go, its comment says
+that the field may be removed. A rule that would keep a value that may be zero is only described: Go clients that have the field
+with omitempty and without a pointer leave out zero. With --go, lint knows the Go type, and the rule counts zero as absent where
+clients leave it out or write it unasked. --fix adds no locks: the author decides what is locked.
 That an update can remove the whole spec is a finding only if the schema describes objects without one.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
