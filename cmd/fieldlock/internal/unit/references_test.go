@@ -80,3 +80,33 @@ func sideOf(t *testing.T, in files) *side {
 	}
 	return s
 }
+
+// TestMeans: a reference means an object of its kind and name; a namespace counts where both sides give one.
+func TestMeans(t *testing.T) {
+	object := func(kind, namespace, name string) map[string]any {
+		metadata := map[string]any{"name": name}
+		if namespace != "" {
+			metadata["namespace"] = namespace
+		}
+		return map[string]any{"apiVersion": "v1", "kind": kind, "metadata": metadata}
+	}
+	in, anywhere := flux.Reference{Kind: "ConfigMap", Namespace: "a", Name: "vars"}, flux.Reference{Kind: "ConfigMap", Name: "vars"}
+	for _, row := range []struct {
+		name   string
+		r      flux.Reference
+		object map[string]any
+		want   bool
+	}{
+		{"the same namespace", in, object("ConfigMap", "a", "vars"), true},
+		{"another namespace", in, object("ConfigMap", "b", "vars"), false},
+		{"an object whose kustomization sets the namespace", in, object("ConfigMap", "", "vars"), true},
+		{"a reference without a namespace", anywhere, object("ConfigMap", "b", "vars"), true},
+		{"neither has one", anywhere, object("ConfigMap", "", "vars"), true},
+		{"another kind", in, object("Secret", "a", "vars"), false},
+		{"another name", in, object("ConfigMap", "a", "values"), false},
+	} {
+		if got := means(row.r, row.object); got != row.want {
+			t.Errorf("%s: %t, want %t", row.name, got, row.want)
+		}
+	}
+}
