@@ -165,6 +165,10 @@ func TestRenderedInPart(t *testing.T) {
 	flux := strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "./apps", "./prod", 1)
 	chart := map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.com'}]\n",
 		"shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}")}
+	application := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n  sources:\n" +
+		"  - {repoURL: 'https://charts.example.com', chart: db, targetRevision: 1.0.0, helm: {valueFiles: [$values/db/values.yaml]}}\n" +
+		"  - {repoURL: 'https://example.com/team/deploy.git', path: prod, ref: values}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
+	sources := with(overlay("resources: [../base]\n"), "apps/shop.yaml", application, "db/values.yaml", "a: 1\n")
 	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
 	for _, c := range []struct {
 		name     string
@@ -180,6 +184,15 @@ func TestRenderedInPart(t *testing.T) {
 		{"a chart elsewhere", overlay("helmCharts: [{name: db, repo: 'https://charts.example.com', version: 1.0.0}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"below a Flux Kustomization", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, "clusters/home/apps.yaml", flux), []string{"prod/web.yaml", web}, exitRefused, refused, true},
 		{"a dependency", chart, []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", false},
+		{"a source of an Application", sources, []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"an image beside a source of an Application", sources, []string{"prod/kustomization.yaml", "resources: [../base]\nimages: [{name: web, newTag: v2}]\n"}, exitClean, "the rest of it was checked", true},
+		{"the version of a source of an Application", sources, []string{"apps/shop.yaml", strings.Replace(application, "1.0.0", "2.0.0", 1), "base/web.yaml", web}, exitRefused, refused, false},
+		{"values of a source of an Application", sources, []string{"db/values.yaml", "a: 2\n"}, exitClean, "the rest of it was checked", false},
+		{"values that two sources of an Application read", with(sources, "prod/kustomization.yaml", "resources: [../base]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n", "prod/values.yaml", "a: 1\n",
+			"apps/shop.yaml", strings.Replace(application, "db/values", "prod/values", 1)), []string{"prod/values.yaml", "a: 2\n"}, exitClean, "the rest of it was checked", false},
+		{"a mistake beside a source of an Application", sources, []string{"prod/kustomization.yaml", "resources: [../none]\n"}, exitUnread, "", false},
+		{"a chart without its dependency beside a source of an Application", with(chart, "apps/shop.yaml", strings.Replace(application, "path: prod", "path: shop", 1), "db/values.yaml", "a: 1\n"),
+			[]string{"shop/values.yaml", "class: fast\nother: 1\n"}, exitClean, "the rest of it was checked", false},
 		{"a label of all, which the missing part has too", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\n"),
 			[]string{"prod/kustomization.yaml", "commonLabels: {a: b}\nresources: ['https://github.com/a/b//c?ref=v1', ../base]\n"}, exitRefused, refused, false},
 		{"a patch of the missing part", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\npatches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: remote}, spec: {replicas: 2}}'}]\n"),

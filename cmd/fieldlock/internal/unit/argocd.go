@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io/fs"
 	"maps"
@@ -38,16 +39,18 @@ func applications() *kind {
 			if a.Replace {
 				u.Applier = "replace"
 			}
-			u.dir = a.Sources[0].Path
 			for i, source := range a.Sources {
-				spec.InTree = append(spec.InTree, source.Chart == "" && d.inTree(source.RepoURL))
-				dir := ""
+				inTree, dir := source.Chart == "" && d.inTree(source.RepoURL), ""
 				if source.Chart != "" && d.Fetch != nil {
 					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
 				}
-				spec.Fetched = append(spec.Fetched, dir)
-				if i == 0 && dir != "" {
+				spec.InTree, spec.Fetched = append(spec.InTree, inTree), append(spec.Fetched, dir)
+				switch {
+				case i > 0 && (u.dir != "." || !inTree):
+				case dir != "":
 					u.dir = dir
+				default:
+					u.dir = source.Path
 				}
 			}
 			if u.tree, err = d.revisionOf(a, spec.InTree); err != nil {
@@ -68,23 +71,7 @@ func applications() *kind {
 		if u.fetches {
 			a.Elsewhere = &u.elsewhere
 		}
-		a.Lacking = &u.lacking
-		var all []string
-		var failed error // the first mistake; what else the Application refers to is looked at all the same
-		for i, source := range a.Sources {
-			files, err := a.Files(t, i)
-			if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
-				err = &rendered.NotCovered{Reason: "the tree has no directory " + source.Path}
-			}
-			if failed == nil && err != nil {
-				failed = at(u.File, err)
-			}
-			all = append(all, files...)
-		}
-		if failed != nil {
-			all = append(all, a.Refers(t)...)
-		}
-		return sorted(all), failed
+		return u.readSources(t, a)
 	}
 	k.builds = func(t Tree, u *Unit) string {
 		a, err := application(decode[definedSpec](u.spec))
@@ -101,15 +88,83 @@ func applications() *kind {
 		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins, Lacking: job.Lacking}
 		var all []rendered.Object
 		for i := range a.Sources {
+			if a.Lacks(i) != nil {
+				continue
+			}
 			objects, err := a.Render(ctx, files, i, o)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, objects...)
 		}
+		for i := range a.Sources { // now that no other source has a mistake, which the missing ones do not explain
+			if missing := a.Lacks(i); missing != nil {
+				job.Lacking.Lacks(missing)
+			}
+		}
 		return all, nil
 	})
 	return k
+}
+
+// readSources returns the files that the sources of an Application may read, and notes what it is rendered without. It does not stop at the
+// first source that cannot be rendered.
+func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
+	var all, refers []string
+	var failed error
+	var absent *rendered.NotCovered
+	decides := map[string]bool{} // whether a file decides about something that is missing
+	for i, source := range a.Sources {
+		if missing := a.Lacks(i); missing != nil {
+			absent = cmp.Or(absent, missing)
+			refers = append(refers, a.Refers(t, i)...)
+			continue
+		}
+		lacking := &rendered.Lacking{}
+		a.Lacking = lacking
+		files, err := a.Files(t, i)
+		if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
+			err = &rendered.NotCovered{Reason: "the tree has no directory " + source.Path}
+		}
+		if failed == nil && err != nil {
+			failed = at(u.File, err)
+		}
+		complete := lacking.First == nil && !source.Fetched && !slices.ContainsFunc(files, func(name string) bool { return mayDepend(t, name) })
+		for _, name := range files {
+			decides[name] = decides[name] || !complete && !lacking.Apart[name]
+		}
+		u.lacking.First = cmp.Or(u.lacking.First, lacking.First)
+		all = append(all, files...)
+	}
+	if failed != nil {
+		for i := range a.Sources {
+			all = append(all, a.Refers(t, i)...)
+		}
+		return sorted(all), failed
+	}
+	if absent != nil {
+		u.lacking.Lacks(at(u.File, absent))
+	}
+	for _, name := range refers {
+		decides[name] = true
+	}
+	u.lacking.Apart = map[string]bool{}
+	for name, does := range decides {
+		u.lacking.Apart[name] = !does
+	}
+	return sorted(append(all, refers...)), nil
+}
+
+// mayDepend reports whether a file may name charts on which another one depends.
+func mayDepend(t Tree, name string) bool {
+	switch path.Base(name) {
+	case "Chart.yaml":
+		data, err := t.ReadFile(name)
+		return err != nil || bytes.Contains(data, []byte("dependencies"))
+	case "requirements.yaml":
+		return true
+	}
+	return path.Ext(name) == ".tgz"
 }
 
 // application reads the Application of a specification.

@@ -65,27 +65,24 @@ func existing(tree fs.FS, name string) []string {
 	return nil
 }
 
-// Refers returns the files that an Application may read whose sources cannot all be rendered: files of values that it names in any
-// repository, and all files of a source whose kind is not known. It leaves out those that [Application.Files] looks at.
-func (a *Application) Refers(tree fs.FS) []string {
+// Refers returns the files that a source may read which cannot be rendered: files of values that it names in any repository, and all of its
+// files if its kind is not known. It leaves out those that [Application.Files] looks at.
+func (a *Application) Refers(tree fs.FS, source int) []string {
 	var files []string
-	for i := range a.Sources {
-		s := &a.Sources[i]
-		if _, err := s.kind(tree); err != nil && s.InTree && s.pathWritten && s.Chart == "" {
-			below, _ := matching(tree, path.Join(s.Path, "**"), true)
-			files = append(files, below...)
-		}
-		if s.spec.Helm == nil {
+	s := &a.Sources[source]
+	if _, err := s.kind(tree); err != nil && s.InTree && s.pathWritten && s.Chart == "" {
+		files, _ = matching(tree, path.Join(s.Path, "**"), true)
+	}
+	if s.spec.Helm == nil {
+		return files
+	}
+	for _, written := range s.spec.Helm.ValueFiles {
+		_, name, ok := strings.Cut(a.environment(s, Options{})(strings.TrimPrefix(written, "$")), "/")
+		if !ok || !strings.HasPrefix(written, "$") {
 			continue
 		}
-		for _, written := range s.spec.Helm.ValueFiles {
-			_, name, ok := strings.Cut(a.environment(s, Options{})(strings.TrimPrefix(written, "$")), "/")
-			if !ok || !strings.HasPrefix(written, "$") {
-				continue
-			}
-			if name, err := insideTree(name); err == nil {
-				files = append(files, existing(tree, name)...)
-			}
+		if name, err := insideTree(name); err == nil {
+			files = append(files, existing(tree, name)...)
 		}
 	}
 	return files

@@ -16,6 +16,22 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
+// An Application with several sources is rendered without those that the tree lacks. For example, of this one the manifests in app are checked:
+//
+//	sources:
+//	- {repoURL: https://charts.example.com, chart: db, targetRevision: 1.2.0, helm: {valueFiles: [$values/db.yaml]}}
+//	- {repoURL: https://example.com/team/deploy.git, path: app, ref: values}
+
+// Lacks returns why a source is not in the tree, if the Application is rendered without it: if another source is in the tree. It is nil for
+// any other source.
+func (a *Application) Lacks(source int) *rendered.NotCovered {
+	rest := slices.ContainsFunc(a.Sources, func(s Source) bool { return !s.OnlyRef() && s.missing() == nil })
+	if s := &a.Sources[source]; rest && !s.OnlyRef() {
+		return s.missing()
+	}
+	return nil
+}
+
 // Files returns the files of the tree that rendering a source reads, sorted. The tree is that of the source.
 func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	s, overrides, err := a.resolve(tree, source)
@@ -111,13 +127,11 @@ func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
 // nothing.
 func (a *Application) resolve(tree fs.FS, source int) (s *Source, overrides []string, err error) {
 	resolved := a.Sources[source]
-	switch {
-	case resolved.OnlyRef():
+	if resolved.OnlyRef() {
 		return nil, nil, nil
-	case resolved.Chart != "":
-		return nil, nil, notCovered("the chart %s is in the repository %s", resolved.Chart, resolved.RepoURL)
-	case !resolved.InTree:
-		return nil, nil, notCovered("the source is in %s at %s", resolved.RepoURL, resolved.revision())
+	}
+	if missing := resolved.missing(); missing != nil {
+		return nil, nil, missing
 	}
 	if resolved.Fetched {
 		return &resolved, nil, nil
@@ -140,6 +154,17 @@ func (a *Application) resolve(tree fs.FS, source int) (s *Source, overrides []st
 		overrides = append(overrides, file)
 	}
 	return &resolved, overrides, nil
+}
+
+// missing returns why a source is not in the tree; nil if it is.
+func (s *Source) missing() *rendered.NotCovered {
+	switch {
+	case s.Chart != "":
+		return notCovered("the chart %s is in the repository %s", s.Chart, s.RepoURL)
+	case !s.InTree:
+		return notCovered("the source is in %s at %s", s.RepoURL, s.revision())
+	}
+	return nil
 }
 
 // override merges a file .argocd-source.yaml into a source. It cannot change where the source is.
