@@ -169,6 +169,10 @@ func TestRenderedInPart(t *testing.T) {
 		"  - {repoURL: 'https://charts.example.com', chart: db, targetRevision: 1.0.0, helm: {valueFiles: [$values/db/values.yaml]}}\n" +
 		"  - {repoURL: 'https://example.com/team/deploy.git', path: prod, ref: values}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
 	sources := with(overlay("resources: [../base]\n"), "apps/shop.yaml", application, "db/values.yaml", "a: 1\n")
+	directory := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n" +
+		"  source: {repoURL: 'https://example.com/team/deploy.git', path: prod}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
+	encrypted := func(text string) string { return "\x00GITCRYPT\x00" + text }
+	secret := with(overlay("resources: [../base, ../secret]\n"), "secret/kustomization.yaml", "resources: [secret.yaml]\n", "secret/secret.yaml", encrypted("a"))
 	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
 	for _, c := range []struct {
 		name     string
@@ -184,6 +188,20 @@ func TestRenderedInPart(t *testing.T) {
 		{"a chart elsewhere", overlay("helmCharts: [{name: db, repo: 'https://charts.example.com', version: 1.0.0}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"below a Flux Kustomization", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, "clusters/home/apps.yaml", flux), []string{"prod/web.yaml", web}, exitRefused, refused, true},
 		{"a dependency", chart, []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", false},
+		{"an encrypted resource", secret, []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"an encrypted resource that changes", secret, []string{"secret/secret.yaml", encrypted("b"), "base/web.yaml", web}, exitRefused, refused, false},
+		{"a label of all, which an encrypted resource has too", secret, []string{"prod/kustomization.yaml", "commonLabels: {a: b}\nresources: [../base, ../secret]\n"}, exitRefused, refused, false},
+		{"an encrypted patch", with(overlay("resources: [../base]\npatches: [{path: p.yaml}]\n"), "prod/p.yaml", encrypted("a")), []string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
+		{"an encrypted template", with(chart, "shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/secret.yaml", encrypted("a"), "shop/templates/web.yaml", deployment),
+			[]string{"shop/templates/web.yaml", web}, exitRefused, refused, true},
+		{"an encrypted template that changes", with(chart, "shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/secret.yaml", encrypted("a")),
+			[]string{"shop/templates/secret.yaml", encrypted("b")}, exitClean, "the rest of it was checked", false},
+		{"an encrypted file of a directory", map[string]string{"apps/shop.yaml": directory, "prod/web.yaml": deployment, "prod/secret.yaml": encrypted("a")}, []string{"prod/web.yaml", web}, exitRefused, refused, true},
+		{"an encrypted file of a directory that changes", map[string]string{"apps/shop.yaml": directory, "prod/web.yaml": deployment, "prod/secret.yaml": encrypted("a")},
+			[]string{"prod/secret.yaml", encrypted("b")}, exitClean, "the rest of it was checked", false},
+		{"an encrypted file", map[string]string{"web.yaml": deployment, "secret.yaml": encrypted("a")}, []string{"secret.yaml", encrypted("b")}, exitClean, "it is encrypted by git-crypt", false},
+		{"an encrypted resource of an Application with a source elsewhere", with(sources, "prod/kustomization.yaml", "resources: [../base, secret.yaml]\n", "prod/secret.yaml", encrypted("a")),
+			[]string{"prod/kustomization.yaml", "resources: [../base, secret.yaml]\nnamePrefix: a-\n"}, exitClean, "the rest of it was checked", false},
 		{"a source of an Application", sources, []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"an image beside a source of an Application", sources, []string{"prod/kustomization.yaml", "resources: [../base]\nimages: [{name: web, newTag: v2}]\n"}, exitClean, "the rest of it was checked", true},
 		{"the version of a source of an Application", sources, []string{"apps/shop.yaml", strings.Replace(application, "1.0.0", "2.0.0", 1), "base/web.yaml", web}, exitRefused, refused, false},

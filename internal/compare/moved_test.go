@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
 // TestMoved: a new version of a CRD does not free the object that moves to it.
@@ -78,6 +80,45 @@ func TestMoved(t *testing.T) {
 				got[i], _, _ = strings.Cut(line, ": rule compile error")
 			}
 			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDroppedVersions: a CRD cannot drop a version in which objects may be stored.
+func TestDroppedVersions(t *testing.T) {
+	both := widgets("None", "class: {type: string}", "class: {type: string}")
+	head, _, _ := strings.Cut(both, "\n    - name: v2")
+	first := head[strings.Index(head, "\n    - name: v1"):]
+	without := func(version string) string {
+		if version == "v2" {
+			return head
+		}
+		return strings.Replace(both, first, "", 1)
+	}
+	stored := func(crd, version string) string {
+		crd = strings.ReplaceAll(crd, "storage: true", "storage: false")
+		i := strings.Index(crd, "name: "+version)
+		return crd[:i] + strings.Replace(crd[i:], "storage: false", "storage: true", 1)
+	}
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, reason string
+		old, new     string
+		want         []string
+	}{
+		{"the stored one", "the server refuses it", stored(both, "v1"), stored(without("v1"), "v2"), []string{"widgets.example.com spec.versions rule [a version that objects were stored in stays in the list]"}},
+		{"a served one", "objects may have been stored in it before", stored(both, "v1"), stored(without("v2"), "v1"), []string{"unknown widgets.example.com spec.versions"}},
+		{"one that is not served", "as before", strings.Replace(stored(both, "v1"), "name: v2\n      served: true", "name: v2\n      served: false", 1), stored(without("v2"), "v1"), nil},
+		{"none", "", stored(both, "v1"), stored(both, "v2"), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := check(t, map[string]string{"crd.yaml": test.new}, map[string]string{"crd.yaml": test.old}, Options{Builtin: kinds})
+			if diff := cmp.Diff(test.want, found(r), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 			}
 		})

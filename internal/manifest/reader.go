@@ -242,10 +242,10 @@ func (f *File) hasObject(number int) bool {
 }
 
 // mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
-// that every object has, or escapes or base64 that could stand for them. A tsconfig.json with comments has none of these.
+// that every object has, or escapes, base64 or encryption that could hide them. A tsconfig.json with comments has none of these.
 func mayHoldObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data) ||
-		binaryTag.Match(data)
+		binaryTag.Match(data) || yamldoc.IsEncrypted(data)
 }
 
 // binaryTag finds the tag !!binary, a tag with an escape, and the directive that gives tags other names.

@@ -312,6 +312,9 @@ func lineAt(data []byte, offset int) int {
 // readAll reads the documents of a file, and the errors of those that cannot be read. Pieces are independent, so large
 // files are read on all processors, each piece by read.
 func readAll(name string, data []byte, read func(*piece) ([]root, *Error)) ([]root, []*Error) {
+	if IsEncrypted(data) {
+		return nil, []*Error{{File: name, Message: "the file is encrypted by git-crypt", cause: ErrEncrypted}}
+	}
 	if i := invalidUTF8(data); i >= 0 {
 		return nil, []*Error{{File: name, Line: lineAt(data, i), Message: "the text is not UTF-8, as YAML and JSON have to be"}}
 	}

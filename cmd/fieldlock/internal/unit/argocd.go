@@ -17,6 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // applications are Argo CD's Applications.
@@ -114,10 +115,14 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var failed error
 	var absent *rendered.NotCovered
 	decides := map[string]bool{} // whether a file decides about something that is missing
-	for i, source := range a.Sources {
+	for i := range a.Sources {
 		if missing := a.Lacks(i); missing != nil {
 			absent = cmp.Or(absent, missing)
 			refers = append(refers, a.Refers(t, i)...)
+		}
+	}
+	for i, source := range a.Sources {
+		if a.Lacks(i) != nil {
 			continue
 		}
 		lacking := &rendered.Lacking{}
@@ -129,9 +134,9 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 		if failed == nil && err != nil {
 			failed = at(u.File, err)
 		}
-		complete := lacking.First == nil && !source.Fetched && !slices.ContainsFunc(files, func(name string) bool { return mayDepend(t, name) })
+		whole := absent != nil && lacking.First == nil && !source.Fetched && !slices.ContainsFunc(files, func(name string) bool { return mayLack(t, name) })
 		for _, name := range files {
-			decides[name] = decides[name] || !complete && !lacking.Apart[name]
+			decides[name] = decides[name] || !whole && !lacking.Apart[name]
 		}
 		u.lacking.First = cmp.Or(u.lacking.First, lacking.First)
 		all = append(all, files...)
@@ -155,16 +160,16 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	return sorted(append(all, refers...)), nil
 }
 
-// mayDepend reports whether a file may name charts on which another one depends.
-func mayDepend(t Tree, name string) bool {
-	switch path.Base(name) {
-	case "Chart.yaml":
-		data, err := t.ReadFile(name)
-		return err != nil || bytes.Contains(data, []byte("dependencies"))
-	case "requirements.yaml":
+// mayLack reports whether rendering may find that something is missing for a file: a dependency of a chart, or what the file has encrypted.
+func mayLack(t Tree, name string) bool {
+	if path.Base(name) == "requirements.yaml" || path.Ext(name) == ".tgz" {
 		return true
 	}
-	return path.Ext(name) == ".tgz"
+	lacks := false
+	err := scan(t, name, func(data []byte) {
+		lacks = yamldoc.IsEncrypted(data) || path.Base(name) == "Chart.yaml" && bytes.Contains(data, []byte("dependencies"))
+	})
+	return err != nil || lacks
 }
 
 // application reads the Application of a specification.

@@ -154,11 +154,18 @@ func (s *side) decides(u *Unit) string {
 	h := sha256.New()
 	h.Write(u.spec)
 	for _, name := range u.Reads {
-		if !u.lacking.Apart[name] && !s.printsAlone(u, name) {
+		apart := u.lacking.Apart[name] || s.printsAlone(u, name)
+		if !apart || s.isEncrypted(u, name) {
 			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// isEncrypted reports whether a file of a unit is encrypted, so that it is a missing part itself.
+func (s *side) isEncrypted(u *Unit, name string) (encrypted bool) {
+	scan(u.in(s.tree), name, func(data []byte) { encrypted = yamldoc.IsEncrypted(data) })
+	return encrypted
 }
 
 // printsAlone reports whether a file is a template of a chart, and not one of which others use a part.

@@ -170,6 +170,8 @@ func unreadable(f *manifest.File) string {
 		return mistakeIn(f)
 	case errors.As(f.Err, &template):
 		return "it is a template, not YAML"
+	case errors.Is(f.Err, yamldoc.ErrEncrypted):
+		return "it is encrypted by git-crypt"
 	}
 	return ""
 }

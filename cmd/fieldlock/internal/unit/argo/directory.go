@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // skipMarker in a file hides it from Argo CD.
@@ -77,8 +78,8 @@ func compile(pattern string) (glob.Glob, error) {
 	return glob.Compile(pattern)
 }
 
-// manifests returns the objects of a directory source.
-func (s *Source) manifests(tree fs.FS) ([]rendered.Object, error) {
+// manifests returns the objects of a directory source, without those that git-crypt has encrypted.
+func (s *Source) manifests(tree fs.FS, lacking *rendered.Lacking) ([]rendered.Object, error) {
 	files, err := s.manifestFiles(tree)
 	if err != nil {
 		return nil, err
@@ -94,6 +95,12 @@ func (s *Source) manifests(tree fs.FS) ([]rendered.Object, error) {
 			return nil, fmt.Errorf("%s: the directory holds more than %d MiB", s.Path, maxDirectory>>20)
 		}
 		if bytes.Contains(content, []byte(skipMarker)) {
+			continue
+		}
+		if yamldoc.IsEncrypted(content) {
+			if err := lacking.Lacks(&rendered.NotCovered{File: name, Reason: name + " is encrypted by git-crypt"}); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if path.Ext(name) == ".jsonnet" {

@@ -56,6 +56,12 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 		}
 	default:
 		files, err = s.manifestFiles(tree)
+		if a.Lacking != nil {
+			a.Lacking.Apart = map[string]bool{}
+			for _, name := range files {
+				a.Lacking.Apart[name] = true
+			}
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +97,7 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 		}
 		return kustomize.Build(ctx, tree, s.Path, s.buildOptions(edited, o))
 	default:
-		return s.manifests(tree)
+		return s.manifests(tree, o.Lacking)
 	}
 }
 

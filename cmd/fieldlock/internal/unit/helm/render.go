@@ -51,6 +51,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Release is what a chart is rendered with.
@@ -113,6 +114,9 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 			return nil, err
 		}
 	}
+	if err := l.leaveOutEncrypted(c, r.Lacking); err != nil {
+		return nil, err
+	}
 	files, err := r.execute(c, values)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, shortened(err))
@@ -151,6 +155,22 @@ func (r *Release) values(tree fs.FS) (map[string]any, error) {
 		}
 	}
 	return values, nil
+}
+
+// leaveOutEncrypted leaves out the templates of a chart and its dependencies that git-crypt has encrypted.
+func (l *loading) leaveOutEncrypted(c *chart.Chart, lacking *rendered.Lacking) error {
+	var failed error
+	c.Templates = slices.DeleteFunc(slices.Clone(c.Templates), func(t *common.File) bool {
+		if !yamldoc.IsEncrypted(t.Data) {
+			return false
+		}
+		failed = cmp.Or(failed, lacking.Lacks(&rendered.NotCovered{File: l.origins[t], Reason: l.origins[t] + " is encrypted by git-crypt"}))
+		return true
+	})
+	for _, dependency := range c.Dependencies() {
+		failed = cmp.Or(failed, l.leaveOutEncrypted(dependency, lacking))
+	}
+	return failed
 }
 
 // execute runs the templates. The result has what each printed, by its name in Helm.

@@ -96,6 +96,9 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := w.leaveOutEncrypted(); err != nil {
+		return nil, err
+	}
 	if err := w.replaceRemotes(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // A kustomization is built without what the tree lacks, where kustomize then succeeds: without remote bases, charts of repositories, and
@@ -19,6 +21,7 @@ import (
 //	resources: ["https://github.com/a/b//c?ref=v1", web.yaml]
 //	secretGenerator: [{name: s, envs: [secrets.env]}]
 //
+// Resources that git-crypt has encrypted are left out, too: only Build sees them, as it has the content of all files.
 // Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read, each word may be a
 // reference, so that what it mentions is not taken for something that is applied by itself.
 
@@ -33,6 +36,29 @@ func withoutGenerators(value json.RawMessage, field string, without map[[2]strin
 		return without[[2]string{field, name}]
 	})
 	return json.Marshal(list)
+}
+
+// leaveOutEncrypted leaves out the resources whose files are encrypted.
+func (w *walk) leaveOutEncrypted() error {
+	for _, dir := range slices.Sorted(maps.Keys(w.known)) {
+		k := w.known[dir]
+		for _, ref := range k.Resources {
+			name, isDir, err := w.disk.find(path.Join(top, k.dir, ref))
+			if err != nil || isDir {
+				continue
+			}
+			content, err := fs.ReadFile(w.disk.tree, name)
+			if err != nil || !yamldoc.IsEncrypted(content) {
+				continue
+			}
+			from := reference{k.file, k.content, ref}
+			if err := w.options.Lacking.Lacks(from.notCovered("%s is encrypted by git-crypt", name)); err != nil {
+				return err
+			}
+			w.disk.generate(name, []byte("# encrypted\n"), name) // a kustomization without any resource would be a mistake
+		}
+	}
+	return nil
 }
 
 // tellApart notes the files that decide only about their own objects: resources, unless something copies values out of them.

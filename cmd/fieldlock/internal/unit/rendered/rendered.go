@@ -57,8 +57,8 @@ func (e *NotCovered) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 }
 
-// Lacking is what a unit was rendered without: remote bases, files of generators that git does not hold, dependencies of charts. A
-// renderer without a Lacking fails with the first of them.
+// Lacking is what a unit was rendered without: remote bases, files of generators that git does not hold, dependencies of charts, sources of
+// an Application, files that are encrypted as a whole. A renderer without a Lacking fails with the first of them.
 type Lacking struct {
 	// First is why the unit is not covered as a whole; nil if it lacks nothing.
 	First *NotCovered
