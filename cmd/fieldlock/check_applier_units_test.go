@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -218,6 +219,56 @@ func TestGoneUnits(t *testing.T) {
 			c = runCommand("", "check", "--refuse-deletions", "data", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
 			if refused := c.status == 1; refused != (row.want == "data") {
 				t.Errorf("status %d:\n%s%s", c.status, c.out, c.err)
+			}
+		})
+	}
+}
+
+// TestLeavesUnit: an object that its unit no longer applies is deleted, if the tool prunes, although its manifest stays in the tree as a
+// file that no unit reads. It is also compared as an update, as somebody may apply the file.
+func TestLeavesUnit(t *testing.T) {
+	const (
+		claim  = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+		config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: shop}\n"
+	)
+	flux := func(options string) string {
+		return "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, path: ./shop, sourceRef: {kind: GitRepository, name: flux-system}, " + options + "}\n"
+	}
+	argo := func(options string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}" + options + "}\n"
+	}
+	const all, without = "resources: [claim.yaml, config.yaml]\n", "resources: [config.yaml]\n"
+	for _, row := range []struct {
+		name, unit, claim, kustomization string
+		more                             map[string]string
+		deleted                          bool
+	}{
+		{"Flux prunes", flux("prune: true"), claim, without, nil, true},
+		{"nothing is left", flux("prune: true"), claim, "resources: []\nnamespace: shop\n", nil, true},
+		{"Flux does not prune", flux("prune: false"), claim, without, nil, false},
+		{"an object that Flux keeps", flux("prune: true"), strings.Replace(claim, "namespace: shop", "namespace: shop, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", 1), without, nil, false},
+		{"Argo CD prunes", argo(", syncPolicy: {automated: {prune: true}}"), claim, without, nil, true},
+		{"Argo CD does not prune", argo(""), claim, without, nil, false},
+		{"kubectl", config, claim, without, nil, false},
+		{"another unit applies it", flux("prune: true"), claim, without, map[string]string{"new/other/kustomization.yaml": "resources: [claim.yaml]\n", "new/other/claim.yaml": claim}, false},
+		{"it is still applied", flux("prune: true"), claim, "resources: [config.yaml, claim.yaml]\n", nil, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			tree := map[string]string{}
+			for side, kustomization := range map[string]string{"old": all, "new": row.kustomization} {
+				tree[side+"/unit.yaml"], tree[side+"/shop/kustomization.yaml"] = row.unit, kustomization
+				tree[side+"/shop/claim.yaml"], tree[side+"/shop/config.yaml"] = row.claim, config
+			}
+			maps.Copy(tree, row.more)
+			if row.more != nil {
+				delete(tree, "new/shop/claim.yaml")
+			}
+			dir := writeFiles(t, tree)
+			c := runCommand("", "check", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+			if deleted := strings.HasPrefix(c.out, "! deleted: 1 PersistentVolumeClaim (data)"); deleted != row.deleted || c.status != exitClean {
+				t.Errorf("deleted: %t, want %t; status %d:\n%s%s", deleted, row.deleted, c.status, c.out, c.err)
 			}
 		})
 	}

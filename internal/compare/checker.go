@@ -27,6 +27,7 @@ type gone struct {
 	units     map[string]goneUnit           // by their names
 	objects   map[string][]*manifest.Object // of OLD, of all units
 	uncovered []*manifest.Object            // the definers that no schema covers
+	applied   map[string]bool               // the units of which NEW has an object
 }
 
 // goneUnit is a unit that goes with the object that defines it.

@@ -16,13 +16,17 @@ import (
 //
 //	OLD  PersistentVolumeClaim data     NEW  nothing     cost data: data can be lost with it
 //	OLD  Application shop               NEW  nothing     the worst cost of what the Application applies
+//	OLD  claim data of Kustomization a  NEW  claim data in a file that Kustomization a no longer lists     cost data, too
 
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
 
 // findGone finds the units that go.
 func (c *checker) findGone(newSet, oldSet *manifest.Set) {
-	c.gone = gone{units: map[string]goneUnit{}, objects: map[string][]*manifest.Object{}}
+	c.gone = gone{units: map[string]goneUnit{}, objects: map[string][]*manifest.Object{}, applied: map[string]bool{}}
+	for _, n := range newSet.Objects {
+		c.gone.applied[n.Unit] = true
+	}
 	for _, o := range oldSet.Objects {
 		c.gone.objects[o.Unit] = append(c.gone.objects[o.Unit], o)
 		d, ok := tool.Defines(o.Value())
@@ -35,6 +39,12 @@ func (c *checker) findGone(newSet, oldSet *manifest.Set) {
 			c.gone.uncovered = append(c.gone.uncovered, o)
 		}
 	}
+}
+
+// stays reports whether NEW has a unit: an object of it, or still the object that defines it.
+func (g *gone) stays(unit string) bool {
+	_, goes := g.units[unit]
+	return !goes && (g.applied[unit] || tool.DefinedByObject(unit))
 }
 
 // keeps returns why an object stays when its manifest goes; "" if its tool deletes it. depth ends circles of units.
@@ -61,6 +71,15 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 		return "its tool creates it again each time, and does not delete it at the end"
 	}
 	return ""
+}
+
+// leavesUnit reports whether the tool of an object deletes it although NEW has a manifest of it: its unit stays without it, as where a
+// kustomization no longer lists the file, and the manifest is in a file that no unit reads.
+func (c *checker) leavesUnit(p pair) bool {
+	if unit := p.old.Unit; unit == "" || p.new.Unit != "" || !c.gone.stays(unit) {
+		return false
+	}
+	return c.applier(p.old).Deletes() && c.keeps(p.old, 0) == ""
 }
 
 // addDeletion adds an object that NEW no longer has, and its violation if its cost is among those that are refused.

@@ -5,6 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
 func TestMergeValues(t *testing.T) {
@@ -39,5 +42,24 @@ func TestMergeValues(t *testing.T) {
 				t.Errorf("the defaults have changed: %s", diff)
 			}
 		})
+	}
+}
+
+// TestChangedDefaults: the values of a chart's user stay as they are, and a locked one changes with the values.yaml of the chart.
+func TestChangedDefaults(t *testing.T) {
+	document, err := schemadoc.Read("values.schema.json", []byte(`{"$schema": "x", "type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := manifest.Schemas{Documents: []*schemadoc.Document{document}}
+	values := map[string]string{"values.yaml": "size: 1\n"}
+	for class, want := range map[string]bool{"fast": true, "slow": false} {
+		r, err := Check(Input{
+			New: files(values), Old: files(values), NewSchemas: schemas, OldSchemas: schemas,
+			NewDefaults: map[string]any{"class": class}, OldDefaults: map[string]any{"class": "fast"},
+		}, Options{})
+		if err != nil || r.Allowed != want {
+			t.Errorf("fast to %s: allowed %v, %v, %q, want %t", class, r.Allowed, err, found(r), want)
+		}
 	}
 }

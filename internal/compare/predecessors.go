@@ -125,10 +125,10 @@ func (g *group) decide(members []member, askCluster string) {
 func (g *group) unknown(m member, askCluster string) string {
 	switch {
 	case g.relation == successors && g.count == 1:
-		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them "+
+		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not show which of them "+
 			"it was", g.found) + "; " + askCluster
 	case g.relation == successors:
-		return fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was",
+		return fmt.Sprintf("OLD has the object several times: %s; the files do not show which of them it was",
 			g.found) + "; " + askCluster
 	case m.agreement == notCompared:
 		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all",

@@ -29,6 +29,9 @@ func (c *checker) addVerdicts(pairs []pair, verdicts []verdict, errs []error) {
 			continue
 		case p.old != nil:
 			c.report.Updated++
+			if c.leavesUnit(p) {
+				c.addDeletion(p.old)
+			}
 		case p.group != nil && p.group.relation == successors && succeeded[p.group] < p.group.count:
 			succeeded[p.group]++
 			c.report.Updated++

@@ -136,7 +136,7 @@ func (v *verdict) excuseUnknown(p pair) {
 		}
 		if isUnknown {
 			v.unknown = append(v.unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
-				"refused if the value changes, which depends on a variable or a Secret that the files do not tell "+
+				"refused if the value changes, which depends on a variable or a Secret whose value is not in the files "+
 					"(--render CMD can fill it in): %s", violation.summary())})
 		}
 		return isUnknown

@@ -82,7 +82,7 @@ type request struct {
 // askCluster ends what only the cluster can decide.
 func (r request) askCluster() string {
 	if r.live != nil {
-		return "; only a dry run on the cluster tells"
+		return "; only a dry run on the cluster can decide"
 	}
 	return "; " + r.advice.AskCluster
 }

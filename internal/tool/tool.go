@@ -484,6 +484,13 @@ func Defines(obj map[string]any) (d Definer, ok bool) {
 	return d, d.Unit != ""
 }
 
+// DefinedByObject reports, by its name, whether a unit is one that Defines finds, not a kustomization or chart that files define.
+func DefinedByObject(unit string) bool {
+	return slices.ContainsFunc([]string{"Flux Kustomization ", "HelmRelease ", "Application ", "ApplicationSet "}, func(kind string) bool {
+		return strings.HasPrefix(unit, kind)
+	})
+}
+
 const resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 
 // Outlives returns why a stored object stays when the unit that it is part of is deleted, "" if it does not. It is as Kept, except

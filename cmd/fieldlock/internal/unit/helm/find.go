@@ -3,8 +3,6 @@ package helm
 import (
 	"io/fs"
 	"path"
-	"slices"
-	"strings"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"sigs.k8s.io/yaml"
@@ -76,34 +74,4 @@ func IsPart(tree fs.FS, dir string) bool {
 		}
 	}
 	return false
-}
-
-// variants returns the files of values that come with a chart.
-func variants(tree fs.FS, dir string) []string {
-	var files []string
-	for _, sub := range []string{".", "ci"} {
-		entries, _ := fs.ReadDir(tree, path.Join(dir, sub))
-		for _, entry := range entries {
-			if !entry.IsDir() && IsVariant(path.Join(sub, entry.Name())) {
-				files = append(files, path.Join(dir, sub, entry.Name()))
-			}
-		}
-	}
-	slices.Sort(files)
-	return files
-}
-
-// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of the chart:
-// ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside values.yaml, one for each
-// environment.
-func IsVariant(name string) bool {
-	dir, base := path.Split(name)
-	base, isYAML := strings.CutSuffix(base, ".yaml")
-	switch {
-	case !isYAML:
-		return false
-	case dir == "ci/":
-		return strings.HasSuffix(base, "-values")
-	}
-	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") || strings.HasSuffix(base, "-values"))
 }

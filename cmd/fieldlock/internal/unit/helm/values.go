@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -160,4 +162,34 @@ func (e elsewhere) add(address string, names []string) {
 		}
 		at = next
 	}
+}
+
+// variants returns the files of values that come with a chart.
+func variants(tree fs.FS, dir string) []string {
+	var files []string
+	for _, sub := range []string{".", "ci"} {
+		entries, _ := fs.ReadDir(tree, path.Join(dir, sub))
+		for _, entry := range entries {
+			if !entry.IsDir() && IsVariant(path.Join(sub, entry.Name())) {
+				files = append(files, path.Join(dir, sub, entry.Name()))
+			}
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of the chart:
+// ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside values.yaml, one for each
+// environment.
+func IsVariant(name string) bool {
+	dir, base := path.Split(name)
+	base, isYAML := strings.CutSuffix(base, ".yaml")
+	switch {
+	case !isYAML:
+		return false
+	case dir == "ci/":
+		return strings.HasSuffix(base, "-values")
+	}
+	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") || strings.HasSuffix(base, "-values"))
 }
