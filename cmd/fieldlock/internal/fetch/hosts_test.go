@@ -54,6 +54,31 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
+// TestRedirects: charts may be kept on another host than their index, as those in releases of GitHub are, so redirects to other hosts are
+// followed, but none from https to http.
+func TestRedirects(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	t.Setenv("HELM_CONFIG_HOME", t.TempDir())
+	site := repotest.Classic(t, charts("1.0.0")...)
+	elsewhere := strings.Replace(site.URL, "127.0.0.1", "localhost", 1)
+	leads := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere+r.URL.RequestURI(), http.StatusFound)
+	})
+	plain, secure := httptest.NewServer(leads), httptest.NewTLSServer(leads)
+	defer plain.Close()
+	defer secure.Close()
+	client := New("", "127.0.0.1", "localhost")
+	if _, err := client.Chart(Chart{Repo: plain.URL, Name: "shop", Version: "1.0.0"}); err != nil || site.Requests.Load() == 0 {
+		t.Errorf("another host: %v, %d requests", err, site.Requests.Load())
+	}
+	client.http.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
+	asked := site.Requests.Load()
+	_, err := client.Chart(Chart{Repo: secure.URL, Name: "shop", Version: "1.0.0"})
+	if err == nil || !strings.Contains(err.Error(), "redirects from https to http") || site.Requests.Load() != asked {
+		t.Errorf("from https to http: %v, %d requests", err, site.Requests.Load()-asked)
+	}
+}
+
 // TestPublic: addresses that only some can reach are private, in every spelling.
 func TestPublic(t *testing.T) {
 	for text, want := range map[string]bool{
