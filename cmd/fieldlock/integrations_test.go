@@ -218,6 +218,34 @@ func TestActionCheck(t *testing.T) {
 	}
 }
 
+// TestActionFetch: the input fetch passes --fetch, and nothing else does.
+func TestActionFetch(t *testing.T) {
+	for _, program := range []string{"bash", "git"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s", program)
+		}
+	}
+	script, err := filepath.Abs("../../hack/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repositoryOf(t, map[string]string{"web.yaml": deployment}, nil)
+	temp := t.TempDir()
+	program := filepath.Join(temp, "fieldlock-bin", "fieldlock")
+	writeFile(t, program, "#!/bin/sh\necho \"$@\"\n")
+	if err := os.Chmod(program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{"true": true, "false": false, "": false, "--fetch": false} {
+		command := exec.Command("bash", script, "check")
+		command.Env = append(command.Environ(), "RUNNER_TEMP="+temp, "BASE=HEAD", "FETCH="+value)
+		out, err := command.CombinedOutput()
+		if err != nil || strings.Contains(string(out), " --fetch ") != want {
+			t.Errorf("fetch: %q: %v, want --fetch %t:\n%s", value, err, want, out)
+		}
+	}
+}
+
 // TestActionDownload: the action downloads the command of a release. It fails if the checksum is wrong, and builds the command
 // if there is no release for the version or the machine.
 func TestActionDownload(t *testing.T) {

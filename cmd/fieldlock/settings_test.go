@@ -41,6 +41,7 @@ func TestSettingsOfAChange(t *testing.T) {
 	}
 	byVersion := with(shop, "shop/templates/claim.yaml", claim("data", `{{ if eq .Capabilities.KubeVersion.Minor "35" }}{{ .Values.class }}{{ else }}same{{ end }}`))
 	const prod = "charts: {shop: [env/prod.yaml]}\n"
+	const storageClass = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: a}\nprovisioner: '{{ .Values.class }}'\n"
 	overlay := map[string]string{"lib/kustomization.yaml": "resources: [claim.yaml]\n", "lib/claim.yaml": claim("data", "fast"), "prod/kustomization.yaml": "resources: [../lib]\n"}
 	for _, c := range []struct {
 		name, reason string
@@ -87,6 +88,8 @@ func TestSettingsOfAChange(t *testing.T) {
 			[]string{"flux resume helmrelease RELEASE -n NAMESPACE"}, nil},
 		{"a chart that nobody deploys", "its release is not known", shop, with(shop, "shop/values.yaml", "class: slow\n"), "", exitRefused,
 			[]string{"persistentvolumeclaim/data -n NAMESPACE && helm upgrade RELEASE shop -n NAMESPACE"}, []string{"-n default"}},
+		{"a kind without namespaces, of a chart that nobody deploys", "", with(shop, "shop/templates/claim.yaml", storageClass), with(shop, "shop/templates/claim.yaml", storageClass, "shop/values.yaml", "class: slow\n"), "", exitRefused,
+			[]string{"kubectl delete storageclass/a && helm upgrade RELEASE shop -n NAMESPACE"}, []string{"storageclass/a -n"}},
 
 		{"charts", "OLD names the values", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused}, []string{later}},
 		{"charts points elsewhere", "it counts after the merge", with(shop, file, prod), with(shop, file, "charts: {shop: [env/other.yaml]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -257,6 +258,22 @@ func TestUnits(t *testing.T) {
 				t.Errorf("%s: status %d, want %d; violations %q, want %q\n%s", c.reason, got.status, c.status, found, c.want, got.err)
 			}
 		})
+	}
+}
+
+// TestAll: one line that refuses seven objects names five of them, and all with --all.
+func TestAll(t *testing.T) {
+	files := map[string]string{"old/kustomization.yaml": "resources: [web.yaml]\ncommonLabels:\n  env: a\n", "new/kustomization.yaml": "resources: [web.yaml]\ncommonLabels:\n  env: b\n"}
+	for i := range 7 {
+		text := "---\n" + strings.ReplaceAll(deployment, "name: web", fmt.Sprint("name: web", i))
+		files["old/web.yaml"], files["new/web.yaml"] = files["old/web.yaml"]+text, files["new/web.yaml"]+text
+	}
+	dir := writeFiles(t, files)
+	for flag, want := range map[string]string{"--all=false": "\n  web0, web1, web2, web3, web4 and 2 more\n", "--all": "\n  web0, web1, web2, web3, web4, web5, web6\n"} {
+		got := runCommand("", "check", flag, filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+		if got.status != exitRefused || !strings.Contains(got.out, want) || strings.Count(got.out, "Deployments (") != 1 {
+			t.Errorf("%s: status %d, no %q in\n%s%s", flag, got.status, want, got.out, got.err)
+		}
 	}
 }
 

@@ -104,3 +104,27 @@ func TestFinish(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlockedCRDs: only a CRD that the change touches is said to have no locks, and only if objects of it change.
+func TestUnlockedCRDs(t *testing.T) {
+	const properties = "class: {type: string}"
+	crd := widgets("None", properties, properties)
+	changed := strings.ReplaceAll(crd, properties, "class: {type: string, description: a class}")
+	a, b := widget("v1", "ns", "w", "{class: a}"), widget("v1", "ns", "w", "{class: b}")
+	for _, row := range []struct {
+		name           string
+		newCRD, oldCRD string
+		object         string
+		warned         bool
+	}{
+		{"the CRD changes", changed, crd, b, true},
+		{"the CRD is new", crd, "", b, true},
+		{"the CRD stays", crd, crd, b, false},
+		{"no object changes", changed, crd, a, false},
+	} {
+		r := check(t, map[string]string{"crd": row.newCRD, "w": row.object}, map[string]string{"crd": row.oldCRD, "w": a}, Options{})
+		if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "version v1 of widgets.example.com has no locks"); warned != row.warned {
+			t.Errorf("%s: warnings %q", row.name, r.Warnings)
+		}
+	}
+}
