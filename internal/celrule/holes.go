@@ -92,20 +92,6 @@ type RuleRef struct {
 // once. Cost: linear in the fields that rules guard, and their depths.
 func (a *Audit) Ways(s *spec.Schema) []*Way { return a.auditor(s).ways() }
 
-// suspected returns the findings about s if objects get around each rule wherever they may.
-func suspected(s *spec.Schema) []crd.Finding {
-	var findings []crd.Finding
-	for _, w := range new(Audit).Ways(s) {
-		for _, g := range w.Around {
-			g.Shown = true
-		}
-		if f, ok := w.Finding(); ok {
-			findings = append(findings, f)
-		}
-	}
-	return findings
-}
-
 // Transitions reports whether s has a transition rule.
 func (a *Audit) Transitions(s *spec.Schema) bool {
 	return slices.ContainsFunc(a.auditor(s).all, func(r *readRule) bool { return r.Transition })

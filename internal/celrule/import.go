@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -50,35 +49,6 @@ func Import(s *spec.Schema) Imported {
 		}
 	}
 	return im.result()
-}
-
-// Liftable reports, for each rule that Import left in s, whether Import would read it once the rules are there that close its
-// holes and that a tool may add. Cost: an Import.
-func Liftable(s *spec.Schema, left []ImportedRule) []bool {
-	liftable := make([]bool, len(left))
-	if len(left) == 0 {
-		return liftable
-	}
-	var fixes []Change
-	for _, f := range suspected(s) {
-		if f.Fix != nil && f.Fix.Safe && f.Fix.Version == "" && len(f.Fix.AddRules) > 0 && f.Severity != immutability.SeverityNote {
-			fixes = append(fixes, Change{SchemaPath: f.Fix.SchemaPath, AddRules: f.Fix.AddRules})
-		}
-	}
-	if len(fixes) == 0 {
-		return liftable
-	}
-	for _, change := range fixes {
-		s = Apply(s, []Change{change})
-	}
-	read := map[RuleRef]bool{}
-	for _, r := range Import(s).Recognized {
-		read[RuleRef{r.SchemaPath, r.Index}] = true
-	}
-	for i, l := range left {
-		liftable[i] = read[RuleRef{l.SchemaPath, l.Index}]
-	}
-	return liftable
 }
 
 type importer struct {

@@ -261,8 +261,6 @@ type ImportedRule struct {
 	Message string `json:"message,omitempty"`
 	// Reason says why the rule stays, or why a recognized rule became no lock of its own.
 	Reason string `json:"reason,omitempty"`
-	// Liftable is set for a rule that stays and would become locks with the rules that lint --fix adds.
-	Liftable bool `json:"liftable,omitempty"`
 }
 
 // ImportedLock is a lock that replaces a rule.
@@ -292,14 +290,14 @@ func FromCEL(file *File) (*Import, error) {
 			if err := c.change(v.Name, imported.Changes); err != nil {
 				return nil, err
 			}
-			report.add(c.Name, v.Name, imported, celrule.Liftable(v.Schema, imported.Left))
+			report.add(c.Name, v.Name, imported)
 		}
 		c.setAnnotation("")
 	}
 	return report, nil
 }
 
-func (r *Import) add(name, version string, imported celrule.Imported, liftable []bool) {
+func (r *Import) add(name, version string, imported celrule.Imported) {
 	normalize := map[string]string{} // by schema path
 	for _, c := range imported.Changes {
 		normalize[c.SchemaPath], _ = c.SetKeys[schema.KeyNormalize].(string)
@@ -315,9 +313,7 @@ func (r *Import) add(name, version string, imported celrule.Imported, liftable [
 		}
 		r.Recognized = append(r.Recognized, row)
 	}
-	for i, left := range imported.Left {
-		row := row(left)
-		row.Liftable = liftable[i]
-		r.Left = append(r.Left, row)
+	for _, left := range imported.Left {
+		r.Left = append(r.Left, row(left))
 	}
 }

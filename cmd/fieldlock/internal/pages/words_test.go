@@ -107,7 +107,7 @@ func evaluate(expression string, fields map[string][2]any) (holds bool, err erro
 	for path, values := range fields {
 		oldObj, newObj = with(oldObj, fieldpath.Parse(path), values[0]), with(newObj, fieldpath.Parse(path), values[1])
 	}
-	all, err := kind.NewField(nil)
+	all, err := kind.NewField(nil, kind.GoTypes{})
 	if err != nil {
 		return false, err
 	}

@@ -174,9 +174,6 @@ func Import(w io.Writer, r *convert.Import) {
 		rule := &r.Left[i]
 		fmt.Fprintf(w, "%s %s: %s\n", p.Yellow("left"), whereRule(rule), Shorten(quoted(rule.Rule)))
 		fmt.Fprintf(w, "     %s\n", Printable(rule.Reason))
-		if rule.Liftable {
-			fmt.Fprintln(w, "     after fieldlock lint --fix, which closes ways around it, it would become a lock")
-		}
 	}
 	all := len(r.Recognized) + len(r.Left)
 	if all == 0 {
