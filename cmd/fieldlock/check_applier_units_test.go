@@ -306,7 +306,8 @@ func TestReinstalledReleases(t *testing.T) {
 				"new/unit.yaml": release("values: {class: slow}, " + row.options), "new/chart/Chart.yaml": chart(row.chart), "new/chart/templates/claim.yaml": objects(row.annotations),
 			})
 			c := runCommand("", "check", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
-			if c.status != row.status || !strings.Contains(c.out, row.want) {
+			lost := strings.HasPrefix(c.out, "! deleted: 1 PersistentVolumeClaim (data)")
+			if c.status != row.status || !strings.Contains(c.out, row.want) || lost != strings.HasPrefix(row.want, deleted) {
 				t.Errorf("status %d, want %d with %q:\n%s%s", c.status, row.status, row.want, c.out, c.err)
 			}
 		})

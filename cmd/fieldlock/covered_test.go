@@ -23,8 +23,9 @@ func TestRecord(t *testing.T) {
 	failing := func(kustomization string, files ...string) map[string]string {
 		return with(map[string]string{"prod/kustomization.yaml": remote + kustomization, "prod/web.yaml": deployment}, files...)
 	}
-	below := func(files map[string]string) map[string]string { // a Flux Kustomization
-		return with(files, "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "./apps", "./prod", 1))
+	below := map[string]string{ // definitions that apply the kustomization
+		"a Flux Kustomization": strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "./apps", "./prod", 1),
+		"an Application":       strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: prod", 1),
 	}
 	const patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
 	const transformer = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: a-\nfieldSpecs: [{path: metadata/name}]\n"
@@ -69,7 +70,6 @@ func TestRecord(t *testing.T) {
 			"prod/kustomization.yaml": "openapi: {path: missing.json}\nresources: [../base]\n",
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
 		{"a patch above the directory", failing("patches: [{path: ../p.yaml}]\n", "p.yaml", patch), []string{"p.yaml", strings.Replace(patch, "2", "3", 1)}, false},
-		{"a transformer below a Flux Kustomization", below(failing("transformers: [t.yaml]\n", "prod/t.yaml", transformer)), []string{"prod/t.yaml", strings.Replace(transformer, "a-", "b-", 1)}, false},
 
 		{"values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
@@ -85,12 +85,18 @@ func TestRecord(t *testing.T) {
 			[]string{"apps/values.yaml", "class: slow\n"}, false},
 		{"the tag of an OCIRepository", map[string]string{"r.yaml": release("chartRef: {kind: OCIRepository, name: shop}"), "s.yaml": source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}")},
 			[]string{"s.yaml", source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 2.0.0}")}, false},
+		{"the tag of a GitRepository", map[string]string{"r.yaml": release(chartOf("GitRepository")), "s.yaml": source("GitRepository", "url: 'https://example.org/charts', ref: {tag: v1.0.0}")},
+			[]string{"s.yaml", source("GitRepository", "url: 'https://example.org/charts', ref: {tag: v2.0.0}")}, false},
+		{"the version of a chart elsewhere", map[string]string{"r.yaml": release("chart: {spec: {chart: shop, version: 1.0.0, sourceRef: {kind: HelmRepository, name: shop}}}")},
+			[]string{"r.yaml", release("chart: {spec: {chart: shop, version: 2.0.0, sourceRef: {kind: HelmRepository, name: shop}}}")}, false},
 		{"the URL of a HelmRepository", map[string]string{"r.yaml": release(chartOf("HelmRepository")), "s.yaml": source("HelmRepository", "url: 'https://a.example.com'")},
 			[]string{"s.yaml", source("HelmRepository", "url: 'https://b.example.com'")}, false},
 		{"the version of a HelmChart", map[string]string{"r.yaml": release("chartRef: {kind: HelmChart, name: shop}"), "s.yaml": source("HelmChart", "chart: shop, version: 1.0.0, sourceRef: {kind: HelmRepository, name: shop}")},
 			[]string{"s.yaml", source("HelmChart", "chart: shop, version: 2.0.0, sourceRef: {kind: HelmRepository, name: shop}")}, false},
 
 		{"a directory of an ApplicationSet for clusters", map[string]string{"set.yaml": setOf("{clusters: {}}", "shop"), "shop/values-a.yaml": "a: 1\n"}, []string{"shop/values-a.yaml", "a: 2\n"}, false},
+		{"a chart of an ApplicationSet for clusters", map[string]string{"set.yaml": setOf("{clusters: {}}", "shop"), "shop/Chart.yaml": fluxFiles()["charts/shop/Chart.yaml"],
+			"shop/values.yaml": "a: 1\n", "shop/templates/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"}, []string{"shop/values.yaml", "a: 2\n"}, false},
 		{"a directory that a parameter names", map[string]string{
 			"set.yaml": setOf("{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, directories: [{path: sets/*}]}}, {clusters: {}}]}}", "{{path}}"), "sets/a/values.yaml": "a: 1\n"},
 			[]string{"sets/a/values.yaml", "a: 2\n"}, false},
@@ -112,6 +118,14 @@ func TestRecord(t *testing.T) {
 		{"a HelmRelease of a chart elsewhere that moves", map[string]string{"r.yaml": release(chartOf("HelmRepository"))}, []string{"r.yaml", "", "moved/r.yaml", release(chartOf("HelmRepository"))}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })
+		if c.old["prod/kustomization.yaml"] == "" {
+			continue
+		}
+		for what, definition := range below {
+			t.Run(c.name+" below "+what, func(t *testing.T) {
+				wantComplete(t, with(c.old, "clusters/prod.yaml", definition), c.change, c.complete)
+			})
+		}
 	}
 }
 
@@ -185,6 +199,7 @@ func TestRenderedInPart(t *testing.T) {
 		{"a remote base", map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, []string{"prod/web.yaml", web}, exitRefused, refused, true},
 		{"a remote base and another one", overlay("resources: ['https://github.com/a/b//c?ref=v1', ../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"a secret that git does not hold", overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"a file of a generator that git does not hold", overlay("configMapGenerator: [{name: c, files: [c.txt]}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"a chart elsewhere", overlay("helmCharts: [{name: db, repo: 'https://charts.example.com', version: 1.0.0}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"below a Flux Kustomization", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, "clusters/home/apps.yaml", flux), []string{"prod/web.yaml", web}, exitRefused, refused, true},
 		{"a dependency", chart, []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", false},
@@ -276,6 +291,8 @@ func TestRulesOfFailingUnits(t *testing.T) {
 	}{
 		{"resources of a kustomization with a remote base", map[string]string{"k/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', crd.yaml]\n", "k/crd.yaml": crd}},
 		{"a base of such a kustomization", map[string]string{"k/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', ../crd]\n", "crd/kustomization.yaml": "resources: [crd.yaml]\n", "crd/crd.yaml": crd}},
+		{"a kustomization that patches the missing part", map[string]string{"k/crd.yaml": crd,
+			"k/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', crd.yaml]\npatches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: remote}, spec: {replicas: 2}}'}]\n"}},
 		{"crds of a chart that cannot be read", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: [\n", "c/crds/crd.yaml": crd}},
 		{"a template of a chart without its dependency", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\ndependencies: [{name: d, version: 1.0.0, repository: 'https://charts.example.com'}]\n",
 			"c/templates/crd.yaml": crd}},
@@ -328,6 +345,13 @@ func TestFates(t *testing.T) {
 			[]string{".circleci/config.yml", "version: 2.1\n", ".pre-commit-config.yaml", "repos: [a]\n", "docs/a.md", "b\n", "main.go", "package a\n", "p.svg", "<svg/>"}, true},
 		{"expected output of tests", map[string]string{"a.yaml": claim("data", "fast"), "pkg/golden/web.yaml": deployment, "shop/Chart.yaml": chart["shop/Chart.yaml"], "shop/test/web.yaml": deployment},
 			[]string{"pkg/golden/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"), "shop/test/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
+		{"expected output of other tests", map[string]string{"a.yaml": claim("data", "fast"), "a/__snapshots__/web.yaml": deployment, "ui/package.json": "{}\n", "ui/tests/web.yaml": deployment},
+			[]string{"a/__snapshots__/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"), "ui/tests/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
+		{"nothing but a README", map[string]string{"a.yaml": claim("data", "fast")}, nil, true},
+		{"a description in a CRD", map[string]string{"crd.yaml": widgets("None", "class: {type: string, description: a}", ""), "w.yaml": widget("v1", "ns", "w", "{class: a}")},
+			[]string{"crd.yaml", widgets("None", "class: {type: string, description: b}", "")}, true},
+		{"a description in a CRD of a chart", with(chart, "shop/crds/crd.yaml", widgets("None", "class: {type: string, description: a}", "")),
+			[]string{"shop/crds/crd.yaml", widgets("None", "class: {type: string, description: b}", "")}, true},
 		{"a hidden directory that the settings exclude", map[string]string{".fieldlock.yaml": "exclude: ['.k8s/**']\n", ".k8s/web.yaml": deployment}, []string{".k8s/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
 		{"an image through base and overlay", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment, "prod/kustomization.yaml": "resources: [../base]\n"},
 			[]string{"base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
@@ -386,25 +410,32 @@ func TestLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for limits")
 	}
-	const slow = "# {{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}\n"
+	const (
+		slow    = "# {{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}\n"
+		large   = "# {{ $x := \"x\" }}{{ range until 40 }}{{ $x = cat $x $x }}{{ end }}\n"
+		perUnit = "--unit-timeout=500ms"
+	)
 	chart := func(template string) map[string]string {
 		return map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}") + template, "other.yaml": deployment}
 	}
 	for _, c := range []struct {
 		name     string
 		old, new map[string]string
+		limit    string
 		status   int
 	}{
-		{"a change that makes it slow", chart(""), with(chart(slow), "shop/values.yaml", "class: slow\n"), exitUnread},
-		{"a change of what is slow", chart(slow), with(chart(slow), "shop/values.yaml", "class: slow\n"), exitUnread},
-		{"a change of what was slow", chart(slow), with(chart(""), "shop/values.yaml", "class: slow\n"), exitUnread},
-		{"slow in upgrades", chart(""), with(chart("{{ if .Release.IsUpgrade }}\n"+slow+"{{ end }}"), "shop/values.yaml", "class: fast\nother: 1\n"), exitUnread},
-		{"a change beside what is slow", chart(slow), with(chart(slow), "other.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)), exitClean},
+		{"a change that makes it slow", chart(""), with(chart(slow), "shop/values.yaml", "class: slow\n"), perUnit, exitUnread},
+		{"a change that makes all together slow", chart(""), with(chart(slow), "shop/values.yaml", "class: slow\n"), "--units-timeout=500ms", exitUnread},
+		{"a change that fills the memory", chart(""), with(chart(large), "shop/values.yaml", "class: slow\n"), "--unit-memory=200", exitUnread},
+		{"a change of what is slow", chart(slow), with(chart(slow), "shop/values.yaml", "class: slow\n"), perUnit, exitUnread},
+		{"a change of what was slow", chart(slow), with(chart(""), "shop/values.yaml", "class: slow\n"), perUnit, exitUnread},
+		{"slow in upgrades", chart(""), with(chart("{{ if .Release.IsUpgrade }}\n"+slow+"{{ end }}"), "shop/values.yaml", "class: fast\nother: 1\n"), perUnit, exitUnread},
+		{"a change beside what is slow", chart(slow), with(chart(slow), "other.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)), perUnit, exitClean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			repositoryOf(t, c.old, nil)
 			change(t, c.old, c.new)
-			if got := runCommand("", "check", "--git", "HEAD", "--unit-timeout", "500ms"); got.status != c.status || c.status == exitUnread && !strings.Contains(got.err, "took more than") {
+			if got := runCommand("", "check", "--git", "HEAD", c.limit); got.status != c.status || c.status == exitUnread && !strings.Contains(got.err, "took more than") {
 				t.Errorf("status %d, want %d: %s%s", got.status, c.status, got.out, got.err)
 			}
 		})

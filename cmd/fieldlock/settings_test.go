@@ -41,6 +41,7 @@ func TestSettingsOfAChange(t *testing.T) {
 	}
 	byVersion := with(shop, "shop/templates/claim.yaml", claim("data", `{{ if eq .Capabilities.KubeVersion.Minor "35" }}{{ .Values.class }}{{ else }}same{{ end }}`))
 	const prod = "charts: {shop: [env/prod.yaml]}\n"
+	const several = "charts: {shop: [{name: shop-eu, namespace: eu, values: [env/prod.yaml]}, {name: shop-us, namespace: us, values: [env/other.yaml]}]}\n"
 	const storageClass = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: a}\nprovisioner: '{{ .Values.class }}'\n"
 	overlay := map[string]string{"lib/kustomization.yaml": "resources: [claim.yaml]\n", "lib/claim.yaml": claim("data", "fast"), "prod/kustomization.yaml": "resources: [../lib]\n"}
 	for _, c := range []struct {
@@ -92,6 +93,7 @@ func TestSettingsOfAChange(t *testing.T) {
 			[]string{"kubectl delete storageclass/a && helm upgrade RELEASE shop -n NAMESPACE"}, []string{"storageclass/a -n"}},
 
 		{"charts", "OLD names the values", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused}, []string{later}},
+		{"charts, several releases", "each has its values", with(shop, file, several), with(shop, file, several, "env/other.yaml", "class: slow\n"), "", exitRefused, []string{"1 object refused", "chart shop as us/shop-us"}, []string{"shop-eu"}},
 		{"charts points elsewhere", "it counts after the merge", with(shop, file, prod), with(shop, file, "charts: {shop: [env/other.yaml]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},
 		{"charts points to nothing", "", with(shop, file, prod), with(shop, file, "charts: {shop: [], nothing: [a]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},
 		{"the values of charts go", "nobody knows what is deployed", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", ""), "", exitUnread, []string{"the tree has no file env/prod.yaml, which the settings name"}, nil},
