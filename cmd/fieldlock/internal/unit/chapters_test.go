@@ -312,6 +312,12 @@ func TestDefinitions(t *testing.T) {
 	printed := overlay.with("prod/kustomization.yaml", "resources: [app.yaml]\npatches: [{target: {kind: Application}, patch: '- {op: replace, path: /spec/source/path, value: next}'}]\n",
 		"prod/app.yaml", argoUnit("shop", "path: shop"), "shop/s.yaml", object("s", "one"), "next/s.yaml", object("next", "one"))
 	template := chart.with("shop/templates/a.yaml", strings.Replace(argoUnit("app", "path: app"), "name: app", "name: {{ .Values.v }}", 1), "app/s.yaml", object("s", "one"))
+	templateSet := func(file string) files {
+		return chart.with("shop/Chart.yaml", file, "app/s.yaml", object("s", "one"), "shop/templates/a.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: {{ .Values.v }}, namespace: argocd}\nspec:\n"+
+			"  goTemplate: true\n  generators: [{list: {elements: [{app: app}]}}]\n  template:\n    metadata: {name: '{{ `{{ .app }}` }}'}\n    spec:\n      project: default\n"+
+			"      source: {repoURL: 'https://example.com/deploy.git', targetRevision: HEAD, path: '{{ `{{ .app }}` }}'}\n      destination: {server: 'https://kubernetes.default.svc'}\n")
+	}
+	lacking := chartFile + "dependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.com'}]\n"
 	compareEach(t, []update{
 		{name: "as it is printed", reason: "the kustomization patches the path", old: printed, new: printed.with("next/s.yaml", object("next", "two")), want: `
 			unit Application argocd/shop
@@ -321,6 +327,14 @@ func TestDefinitions(t *testing.T) {
 		{name: "in a template", old: template, new: template.with("app/s.yaml", object("s", "two")), want: `
 			unit Application argocd/one
 			~ ConfigMap s of Application argocd/one`},
+		{name: "a set in a template", reason: "the chart prints its parameters", old: templateSet(chartFile), new: templateSet(chartFile).with("app/s.yaml", object("s", "two")), want: `
+			unit Application argocd/app
+			~ ConfigMap s of Application argocd/app`},
+		{name: "a set in a template of a chart that lacks a dependency", old: templateSet(lacking), new: templateSet(lacking).with("app/s.yaml", object("s", "two")), want: `
+			unit Application argocd/app
+			~ ConfigMap s of Application argocd/app`},
+		{name: "a set in a template of a chart that cannot be read", old: templateSet("name: [\n"), new: templateSet("name: [\n").with("shop/values.yaml", "v: two\n"), want: `
+			? chart shop: shop: cannot load Chart.yaml: error converting YAML to JSON: yaml: line 1: did not find expected node content`},
 	})
 }
 

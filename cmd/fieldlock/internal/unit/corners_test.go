@@ -110,6 +110,8 @@ func TestUnitLimit(t *testing.T) {
 		{name: "the last one changes", old: tree("app"), new: tree("next"), want: `
 			error z/last.yaml: Application argocd/last cannot be rendered: the tree has more than 5000 units, and no more are read
 			~ Application argocd/last of z/last.yaml`},
+		{name: "another file changes", old: tree("app").with("b.yaml", object("b", "one")), new: tree("app").with("b.yaml", object("b", "two")), want: `
+			~ ConfigMap b of b.yaml`},
 	})
 }
 
