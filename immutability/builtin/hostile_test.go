@@ -89,6 +89,43 @@ func TestVastAmounts(t *testing.T) {
 	}
 }
 
+// TestVastAmountsOfOthers: kinds with pods and claims tell a vast amount from another one, too. A Deployment may have it.
+func TestVastAmountsOfOthers(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := func(amount string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "spec": map[string]any{"restartPolicy": "Never", "containers": []any{
+			map[string]any{"name": "c", "image": "i", "resources": map[string]any{"limits": map[string]any{"memory": amount}}}}}}
+	}
+	for _, row := range []struct {
+		apiVersion, kind string
+		spec             func(amount string) map[string]any
+		judged           bool
+	}{
+		{"batch/v1", "Job", func(amount string) map[string]any { return map[string]any{"template": template(amount)} }, true},
+		{"apps/v1", "Deployment", func(amount string) map[string]any {
+			return map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}, "template": template(amount)}
+		}, false},
+		{"v1", "PersistentVolumeClaim", func(amount string) map[string]any {
+			return map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": amount}}}
+		}, true},
+	} {
+		object := func(amount string) map[string]any {
+			return map[string]any{"apiVersion": row.apiVersion, "kind": row.kind, "metadata": map[string]any{"name": "x"}, "spec": row.spec(amount)}
+		}
+		kind, _ := kinds.Find(row.apiVersion, row.kind)
+		for _, vast := range []string{"1e999999999", "1e-999999999"} {
+			for _, pair := range [][2]string{{"1Gi", vast}, {vast, "1Gi"}} {
+				if verdict := kind.Check(object(pair[1]), object(pair[0])); (len(verdict.Violations)+len(verdict.Unknown) > 0) != row.judged {
+					t.Errorf("%s: %v: %v", row.kind, pair, summary(verdict))
+				}
+			}
+		}
+	}
+}
+
 // TestNilObjects: nil is an object without fields, for every kind.
 func TestNilObjects(t *testing.T) {
 	kinds, err := builtin.For("")

@@ -35,6 +35,9 @@ func TestMoved(t *testing.T) {
 	}
 	object := func(version, spec string) string { return widget(version, "a", "x", spec) }
 	refused := []string{"a/x spec.class immutable only in OLD"}
+	unserved := func(schema string) string { // a CRD that stores v1 and does not serve it
+		return strings.Replace(only("None", "v1", schema, "v2", free), "name: v1\n      served: true", "name: v1\n      served: false", 1)
+	}
 	for _, test := range []struct {
 		name, reason   string
 		oldCRD, newCRD string
@@ -70,6 +73,7 @@ func TestMoved(t *testing.T) {
 			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget does not serve the version \"v2\""}},
 		{"in a version that is no longer served", "no tool can apply it any more, though it does not change", only("None", "v1", free, "v2", free), strings.Replace(only("None", "v1", free, "v2", free), "name: v1\n      served: true", "name: v1\n      served: false", 1), object("v1", "{class: p}"), object("v1", "{class: p}"),
 			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget does not serve the version \"v1\""}},
+		{"in a version that was not served before", "the change does not bring it", unserved(locked), unserved(free), object("v1", "{class: p}"), object("v1", "{class: p}"), nil},
 		{"to a version of no CRD", "the object is mistaken", only("None", "v1", locked), only("None", "v1", locked), object("v1", "{class: p}"), object("v2", "{class: q}"),
 			[]string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget has no version \"v2\"; its versions are v1"}},
 	} {

@@ -126,6 +126,9 @@ func TestUncheckedKinds(t *testing.T) {
 		{"another kind of an operator in the catalogue, and its CRD", "batch.volcano.sh/v1alpha1", "Other", true, true},
 		{"rules that are known, and an operator that refuses nothing", "postgresql.cnpg.io/v1", "Pooler", false, false},
 		{"rules that are known, and an operator with rows", "postgresql.cnpg.io/v1", "Cluster", false, false},
+		{"rules that are known, and an operator that refuses other kinds", "postgresql.cnpg.io/v1", "Database", false, false},
+		{"MetalLB's peers", "metallb.io/v1beta2", "BGPPeer", false, false},
+		{"the Gateway API", "gateway.networking.k8s.io/v1", "GatewayClass", false, false},
 		{"rules that are known, and no operator in the catalogue", "karpenter.sh/v1", "NodePool", false, false},
 	} {
 		group, version, _ := strings.Cut(row.apiVersion, "/")
