@@ -74,10 +74,11 @@ func findings() string {
 	var b strings.Builder
 	b.WriteString(`# Findings of lint
 
-Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1. ` + "`Compile`" + ` refuses a
-schema with a mistake in a lock, and so does ` + "`check`" + `; an API server refuses a CRD with a mistake in a rule. A *warning* fails only with ` + "`--strict`" + `. A finding that names a way around a lock comes with a witness:
-` + "`lint --explain`" + ` prints the objects to write one after the other. If no witness was found, the finding is a *note*
-that begins with "possible", and never fails.
+Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1, a *warning* only with ` + "`--strict`" + `, a *note* never.
+` + "`Compile`" + ` and ` + "`check`" + ` refuse a schema with a mistake in a lock; an API server refuses a CRD with a mistake in a rule.
+
+A finding that names a way around a lock comes with a witness: ` + "`lint --explain`" + ` prints the objects to write one after the other.
+If no witness was found, the finding is a note that begins with "possible".
 
 | ID | severity | |
 |---|---|---|
