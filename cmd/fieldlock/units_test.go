@@ -164,6 +164,8 @@ func TestUnits(t *testing.T) {
 		{"values of an environment, named the other ways", "", with(chart, "shop/values.eu.yaml", "class: ssd\n", "shop/test-values.yaml", "class: ssd\n"),
 			with(chart, "shop/values.eu.yaml", "class: hdd\n", "shop/test-values.yaml", "class: tape\n"), exitRefused,
 			[]string{"shop/test-values.yaml:1 spec.storageClassName", "shop/values.eu.yaml:1 spec.storageClassName"}, ""},
+		{"values of a chart's tests", "they are an installation, too", with(chart, "shop/ci/a-values.yaml", "class: ssd\n"),
+			with(chart, "shop/ci/a-values.yaml", "class: hdd\n"), exitRefused, []string{"shop/ci/a-values.yaml:1 spec.storageClassName"}, ""},
 		{"values of a new environment", "nothing is installed with them", chart, with(chart, "shop/values-prod.yaml", "class: hdd\n"), exitClean, nil, ""},
 		{"values that never made a release", "they failed before", with(chart, "shop/values-part.yaml", "- a\n"), with(chart, "shop/values-part.yaml", "- b\n"), exitClean, nil, `"complete": false`},
 		{"a vast number among the values", "it has an end", with(chart, "shop/templates/n.yaml", "# {{ .Values.size }} {{ int64 .Values.size }}\n"), with(chart, "shop/templates/n.yaml", "# {{ .Values.size }} {{ int64 .Values.size }}\n", "shop/values.yaml", "class: slow\nsize: 1e999999999\n"),

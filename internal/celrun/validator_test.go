@@ -265,6 +265,7 @@ func TestVastAmounts(t *testing.T) {
 		{"new", grows, vast, plain, true},
 		{"old", grows, plain, vast, true},
 		{"both", grows, vast, vast, true},
+		{"a vast duration", "duration(self) >= duration(oldSelf)", object(t, []byte(`{"size": "99999999999999h"}`)), object(t, []byte(`{"size": "1h"}`)), true},
 		{"another rule", "self.startsWith('1')", vast, plain, false},
 		{"neither", grows, plain, plain, false},
 	} {
