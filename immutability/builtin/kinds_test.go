@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,9 @@ func TestCompile(t *testing.T) {
 				continue
 			}
 			for _, row := range kind.Rows() {
+				if row.Unknown != "" && !regexp.MustCompile("^refused (unless|if|by) ").MatchString(row.Unknown) {
+					t.Errorf("%s: an unknown verdict does not say what decides: %q", kind.Kind, row.Unknown)
+				}
 				if row.Path == "" || len(row.Locks) == 0 || row.Message == "" || row.Cause == "" {
 					t.Errorf("%s, %s: the row %+v lacks a path, a lock, a message or a cause", minor, gvk, row)
 				}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,11 @@ func TestData(t *testing.T) {
 		r := kind.Replacement(obj, builtin.Verdict{})
 		if !slices.Contains(costs, string(r.Cost)) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
 			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
+		}
+		for _, row := range kind.Rows() {
+			if row.Unknown != "" && !regexp.MustCompile("^refused (unless|if|by) ").MatchString(row.Unknown) {
+				t.Errorf("%s: an unknown verdict does not say what decides: %q", kind.Kind, row.Unknown)
+			}
 		}
 		if found, ok := catalogue.Find(kind.APIVersion, kind.Kind); !ok || found != kind {
 			t.Errorf("%s is not found", kind.Kind)
