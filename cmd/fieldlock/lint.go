@@ -51,7 +51,7 @@ fix: the rule asks whether the new object has the field, or its message, the fie
 that the field may be removed. A rule that would keep a value that may be zero is only described: Go clients that have the field
 with omitempty and without a pointer leave out zero. With --go, lint knows the Go type, and the rule counts zero as absent where
 clients leave it out or write it unasked. --fix adds no locks: the author decides what is locked.
-That an update can remove the whole spec is a finding only if the schema describes objects without one.
+Removing the whole spec is reported only if the schema describes objects without one.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above

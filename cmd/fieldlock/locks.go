@@ -30,7 +30,7 @@ func newLocks(s streams) *cobra.Command {
 		Short: "List the locked fields, how each is locked, and how it can still change",
 		Long: `locks prints the locked fields of built-in kinds and of CRDs as a tree: the path, the lock, and below it each hole
 through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
-listed at the field that has them; fieldlock import cel turns those into locks that have an equivalent lock.
+listed at the field that has them; fieldlock import cel replaces those with an equivalent lock.
 
 KIND is the kind, plural or short name of a built-in kind, or of a kind whose operator is known. Upper and lower case do not
 matter; add ".group" if several kinds have the name. A file of that name takes precedence over a kind, and a built-in kind

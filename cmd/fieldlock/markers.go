@@ -62,7 +62,7 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 	}
 	o.output = addOutput(cmd, asText, asJSON)
 	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a `DIR` or a file")
-	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON `FILE` to write the keys into, by definition of openapi-gen")
+	cmd.Flags().StringVar(&o.definitions, "definitions", "", "write the keys into a JSON `FILE` for openapi-gen, one entry for each definition")
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail if something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
 	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
