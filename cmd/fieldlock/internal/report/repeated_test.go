@@ -317,6 +317,9 @@ func TestWaysOfOverlays(t *testing.T) {
 		}
 		return replace(overlay)
 	}
+	claim := func(overlay string) []string {
+		return []string{"keep the volume:\nvolume=$(kubectl get pvc/a -n " + overlay + ")\nkubectl delete pvc/a -n " + overlay + "\nkubectl patch pv \"$volume\""}
+	}
 	for _, row := range []struct {
 		name      string
 		r         *compare.Report
@@ -326,6 +329,7 @@ func TestWaysOfOverlays(t *testing.T) {
 			"kubectl delete deployment/web && kubectl apply -k overlays/o1\n", "alike"},
 		{"one command for all", overlays(4, func(string) []string { return replace("overlays/o0") }), "apply -k overlays/o0\n\n", "alike"},
 		{"too many", overlays(6, replace), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
+		{"a volume of each that the next step needs", overlays(2, claim), "\"$volume\"\n  these ways name shop/web; those of the others are alike\n", "overlays/o1)"},
 		{"other steps", overlays(2, uneven), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
 	} {
 		for _, f := range []Format{textFormat, markdownFormat, githubFormat} {

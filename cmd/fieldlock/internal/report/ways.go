@@ -11,7 +11,7 @@ import (
 )
 
 // The ways out of a block are those of its first object. Where the other objects have the same ways with other names, such as a Deployment
-// in four overlays, each step has the commands of all of them, unless there are too many:
+// in four overlays, each step has the commands of all of them, unless there are too many, or a step keeps what the next ones need:
 //
 //	• replace it (all pods stop until the new ones run):
 //	  kubectl delete deployment/web && kubectl apply -k overlays/dev
@@ -52,6 +52,9 @@ func waysOf(lists [][]string, first string, limit int) waysOut {
 				return waysOut{first: lists[0], left: first}
 			}
 			for j, step := range otherSteps {
+				if strings.HasPrefix(step, keepsVolume) && step != steps[j] { // the steps that follow would read the last one's
+					return waysOut{first: lists[0], left: first}
+				}
 				if known := ways.steps[steps[j]]; !slices.Contains(known, step) {
 					ways.steps[steps[j]] = append(known, step)
 				}
@@ -254,4 +257,7 @@ func WayOut(how string) (text, command string) {
 }
 
 // commands are how the commands of ways out begin.
-var commands = []string{"kubectl ", "argocd ", "flux ", "volume=$("}
+var commands = []string{"kubectl ", "argocd ", "flux ", keepsVolume}
+
+// keepsVolume begins a command that keeps the name of an object's volume in a variable of the shell, for the steps that follow.
+const keepsVolume = "volume=$("
