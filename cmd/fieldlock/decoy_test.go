@@ -83,6 +83,9 @@ func TestOverridden(t *testing.T) {
 		{"a Job that the unit renames", "each name is a new Job", map[string]string{"job.yaml": job("a"), "kustomization.yaml": "resources: [job.yaml]\nnameSuffix: '-1'\n"}, nil,
 			map[string]string{"job.yaml": job("b"), "kustomization.yaml": "resources: [job.yaml]\nnameSuffix: '-2'\n"}, exitClean, ""},
 		{"a variable of Flux", "as it is written, the file is for nobody else", flux, nil, map[string]string{"apps/claim.yaml": claim("data", "${OTHER:=fast}")}, exitClean, ""},
+		{"a name with a variable", "the units print it under other names", with(flux, "apps/claim.yaml", claim("'${APP}'", "fast"),
+			"clusters/home/apps.yaml", strings.Replace(flux["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: fast, APP: films", 1)), nil,
+			map[string]string{"apps/claim.yaml": claim("'${APP}'", "slow")}, exitRefused, ""},
 		{"a field that is not locked", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n" + fast},
 			map[string]string{"claim.yaml": strings.Replace(claim("data", "fast"), "1Gi", "2Gi", 1)}, exitClean, ""},
 	} {
