@@ -258,7 +258,11 @@ func (a Applier) By(t Name) Applier {
 	case a.Lone && t == Flux:
 		a.Apply = "flux reconcile helmrelease RELEASE -n NAMESPACE --with-source --force"
 	case a.Lone && t == Kubectl:
-		a.Tool, a.Apply = t, strings.Replace(a.Apply, "helm upgrade", "helm template", 1)+" | "+strings.Replace(KubectlApply, "FILE", "-", 1)
+		namespace := "NAMESPACE" // Helm writes none into objects that name none
+		if a.Namespace != "" {
+			namespace = shell.Quote(a.Namespace)
+		}
+		a.Tool, a.Apply = t, strings.Replace(a.Apply, "helm upgrade", "helm template", 1)+" | kubectl apply -n "+namespace+" -f -"
 	case t == Kubectl, a.Lone && t == Helm:
 		a.Tool = t
 	default:

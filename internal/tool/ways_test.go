@@ -186,7 +186,7 @@ func TestBy(t *testing.T) {
 		{"a chart, Argo CD", chart, ArgoCD, ArgoCD, "argocd app sync APPLICATION"},
 		{"a chart, Flux, which has Helm install it", chart, Flux, Helm, "flux reconcile helmrelease RELEASE -n NAMESPACE --with-source --force"},
 		{"a chart, Helm", chart, Helm, Helm, chart.Apply},
-		{"a chart, kubectl", chart, Kubectl, Kubectl, "helm template RELEASE shop -n NAMESPACE | kubectl apply -f -"},
+		{"a chart, kubectl", chart, Kubectl, Kubectl, "helm template RELEASE shop -n NAMESPACE | kubectl apply -n NAMESPACE -f -"},
 	} {
 		got := c.by.By(c.tool)
 		if got.Tool != c.want || got.Apply != c.apply {

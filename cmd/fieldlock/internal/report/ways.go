@@ -257,7 +257,7 @@ func WayOut(how string) (text, command string) {
 }
 
 // commands are how the commands of ways out begin.
-var commands = []string{"kubectl ", "argocd ", "flux ", keepsVolume}
+var commands = []string{"kubectl ", "argocd ", "flux ", "helm ", keepsVolume}
 
 // keepsVolume begins a command that keeps the name of an object's volume in a variable of the shell, for the steps that follow.
 const keepsVolume = "volume=$("

@@ -85,14 +85,18 @@ func (u *Unit) applier(name string) tool.Applier {
 		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
 	case "chart":
 		release, namespace := "RELEASE", "NAMESPACE"
-		if spec := decode[chartSpec](u.spec); spec.Name != "" {
+		spec := decode[chartSpec](u.spec)
+		if spec.Name != "" {
 			release = shell.Quote(shell.Resolved(spec.Name, release))
 		}
 		if u.Namespace != "" {
 			namespace = shell.Quote(shell.Resolved(u.Namespace, namespace))
 		}
-		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "",
-			Apply: "helm upgrade " + release + " " + dir + " -n " + namespace}
+		apply := "helm upgrade " + release + " " + dir + " -n " + namespace
+		for _, file := range spec.Values { // without them, Helm takes the values of the last release
+			apply += " -f " + shell.Quote(strings.TrimSuffix(name, u.File)+file)
+		}
+		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "", Apply: apply}
 	case "HelmRelease":
 		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
 		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades

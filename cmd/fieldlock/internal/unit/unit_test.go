@@ -208,12 +208,12 @@ func TestApplier(t *testing.T) {
 		"ks.yaml", fluxUnit("kustomize", "Kustomization", "apps", "path: ./apps, prune: false, force: true, "+gitSource), "apps/a.yaml", object("a", "one"),
 		"release.yaml", fluxUnit("helm", "HelmRelease", "shop", "targetNamespace: team, chart: {spec: {chart: ./shop, "+gitSource+"}}, upgrade: {force: true}"),
 		"app.yaml", argoUnit("app", "path: app")+"  syncPolicy: {automated: {prune: true}, syncOptions: [ServerSideApply=true]}\n", "app/a.yaml", object("b", "one"),
-		"other/Chart.yaml", chartFile, "other/templates/a.yaml", object("c", "one"), "prod/kustomization.yaml", overlay["prod/kustomization.yaml"], "prod/a.yaml", object("d", "one"),
+		"other/Chart.yaml", chartFile, "other/templates/a.yaml", object("c", "one"), "other/values-a.yaml", "a: b\n", "env/b c.yaml", "a: c\n", "prod/kustomization.yaml", overlay["prod/kustomization.yaml"], "prod/a.yaml", object("d", "one"),
 		"oci.yaml", fluxUnit("kustomize", "Kustomization", "pushed", "path: ./pushed, prune: false, force: true, sourceRef: {kind: OCIRepository, name: deploy}"),
 		"deploy/pushed/kustomization.yaml", "resources: [a.yaml]\n", "deploy/pushed/a.yaml", object("e", "one"),
 		"variable.yaml", argoUnit("'${APP}'", "path: variable")+"  syncPolicy: {automated: {prune: true}}\n", "variable/a.yaml", object("f", "one"),
 	)
-	set, err := Load(tree.side(t), Options{Charts: map[string][]settings.Release{"other": {{Name: "rel", Namespace: "ns"}}}})
+	set, err := Load(tree.side(t), Options{Charts: map[string][]settings.Release{"other": {{Name: "rel", Namespace: "ns", Values: []string{"other/values-a.yaml", "env/b c.yaml"}}}}})
 	if err != nil || len(set.Errs) > 0 {
 		t.Fatal(err, set.Errs)
 	}
@@ -224,13 +224,13 @@ func TestApplier(t *testing.T) {
 		got[u.String()] = fmt.Sprintf("%s %v in %q, keeps %t, forced %t: %s", a.Tool, a.Methods, a.Namespace, a.Keeps, a.Forced, apply)
 	}
 	want := map[string]string{
-		"kustomization prod":                  ` [] in "", keeps false, forced false: kubectl apply -k prod`,
-		"chart other as ns/rel":               `Helm [] in "ns", keeps false, forced false: helm upgrade rel other -n ns`,
-		"Flux Kustomization flux-system/apps": `Flux [] in "", keeps true, forced true: flux reconcile kustomization apps -n flux-system --with-source`,
-		"HelmRelease flux-system/shop":        `Helm [server-side replace] in "team", keeps false, forced false: flux reconcile helmrelease shop -n flux-system --with-source --force`,
-		"Application argocd/app":              `Argo CD [server-side] in "shop", keeps false, forced false: argocd app sync app`,
-		"kustomization deploy/pushed":         `Flux [server-side client-side] in "", keeps false, forced false: flux reconcile kustomization pushed -n flux-system --with-source`,
-		"Application argocd/${APP}":           `Argo CD [client-side] in "shop", keeps false, forced false: argocd app sync APPLICATION`,
+		"kustomization prod": ` [] in "", keeps false, forced false: kubectl apply -k prod`,
+		"chart other as ns/rel with values-a.yaml, env/b c.yaml": `Helm [] in "ns", keeps false, forced false: helm upgrade rel other -n ns -f other/values-a.yaml -f 'env/b c.yaml'`,
+		"Flux Kustomization flux-system/apps":                    `Flux [] in "", keeps true, forced true: flux reconcile kustomization apps -n flux-system --with-source`,
+		"HelmRelease flux-system/shop":                           `Helm [server-side replace] in "team", keeps false, forced false: flux reconcile helmrelease shop -n flux-system --with-source --force`,
+		"Application argocd/app":                                 `Argo CD [server-side] in "shop", keeps false, forced false: argocd app sync app`,
+		"kustomization deploy/pushed":                            `Flux [server-side client-side] in "", keeps false, forced false: flux reconcile kustomization pushed -n flux-system --with-source`,
+		"Application argocd/${APP}":                              `Argo CD [client-side] in "shop", keeps false, forced false: argocd app sync APPLICATION`,
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
