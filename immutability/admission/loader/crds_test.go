@@ -254,3 +254,18 @@ func ExampleLoader_Load() {
 	// Widget class [immutable]
 	// true 1 1
 }
+
+// TestZeroLoader: the zero Loader reads locks, and nil returns an error instead of a kind.
+func TestZeroLoader(t *testing.T) {
+	if kinds, err := (&loader.Loader{}).Read("crds.yaml", documents(t)); err != nil || len(kinds) == 0 || kinds[0].Versions["v1"].Validator.Empty() {
+		t.Errorf("zero: %v, %v", kinds, err)
+	}
+	var none *loader.Loader
+	if kinds, err := none.Read("crds.yaml", documents(t)); err == nil {
+		t.Errorf("nil: %v", kinds)
+	}
+	registry := &admission.Registry{}
+	if err := none.Load(registry, clusterObject(t)); err == nil || registry.Faults()[clusterV1.GroupKind()] == nil {
+		t.Errorf("nil: %v, faults %v", err, registry.Faults())
+	}
+}

@@ -28,7 +28,8 @@ import (
 )
 
 // Loader makes kinds from CRDs. It reads the locks in the schemas and in the annotation fieldlock.dev/locks; an object of the
-// API has only the annotation left. It is safe for concurrent use.
+// API has only the annotation left. It is safe for concurrent use. The zero Loader is that of New without options; nil returns an
+// error for every CRD.
 type Loader struct {
 	options []immutability.Option
 }
@@ -83,6 +84,9 @@ func (l *Loader) Load(r *admission.Registry, object *apiextensionsv1.CustomResou
 
 // kind compiles the served versions of c, which nobody else uses.
 func (l *Loader) kind(c *crd.CRD) (admission.Kind, error) {
+	if l == nil {
+		return admission.Kind{}, errors.New("there is no Loader: make one with New")
+	}
 	k := admission.Kind{
 		GroupKind: schema.GroupKind{Group: c.Group, Kind: c.Kind},
 		Resource:  c.Plural,
