@@ -42,7 +42,8 @@ import (
 	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
-// Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.
+// Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use. The zero Source and nil have
+// no definitions, and WriteCRDs returns an error.
 type Source struct{ source *markers.Source }
 
 // Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types that

@@ -29,7 +29,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Document is an OpenAPI document or a JSON Schema. Safe for concurrent use.
+// Document is an OpenAPI document or a JSON Schema. It is safe for concurrent use. The zero Document and nil have no kinds, and Compile and
+// Resolve return an error.
 type Document struct {
 	File string // as given to Read, for messages
 

@@ -104,7 +104,8 @@ func (r *Refusal) Unwrap() error {
 	return r.Cause
 }
 
-// Refusals are the reasons against one operation, sorted by parameter, then by rule. None means that it is allowed.
+// Refusals are the reasons against one operation, sorted by parameter, then by rule. Nil means that nothing was found against it; whether
+// an operation was decided on at all, and is allowed, is for [Decision.Allowed].
 type Refusals []*Refusal
 
 // Error joins the messages in one line, each once.
@@ -203,7 +204,7 @@ func (v Value) IsNull() bool { return v.Data == nil }
 func (v Value) MarshalJSON() ([]byte, error) { return jsonvalue.Encode(v.Data) }
 
 // Values are values by the name of their parameter. A null means different things in different places: no value where
-// it is stored, and a removal where it is requested.
+// it is stored, and a removal where it is requested. Nil Values are none.
 type Values map[string]Value
 
 // FromTexts returns the values with the given texts, such as spec.parameters of a KUDO Instance.

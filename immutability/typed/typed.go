@@ -172,7 +172,8 @@ func (p *Plan) Check(newObj, oldObj any) (immutability.Report, error) {
 	return p.exact(newObj, oldObj)
 }
 
-// ValidateUpdate is Check as a list of errors. An error of Check is an internal error of the list.
+// ValidateUpdate is Check as a list of errors. An error of Check is an internal error of the list. An API server guards apiVersion, kind,
+// name and namespace, which no lock covers; elsewhere the caller does.
 func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 	accepted, err := p.acceptsAny(newObj, oldObj)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A
-// definition has the name that openapi-gen gives it, "example.com/api/v1.Widget".
+// definition has the name that openapi-gen gives it, "example.com/api/v1.Widget". Nil Marks mark nothing.
 type Marks map[string]map[string]map[string]any
 
 // Parse reads marks from the JSON that Marks encode to.

@@ -272,7 +272,7 @@ const (
 // Enhancement marks the objects that one step of a plan writes (KEP-27). The operator and the instance never change,
 // so they are labels everywhere. Plan, phase, step, version and the plan UID change with every run, so they are annotations of
 // the object itself, whose metadata restarts nothing. A new plan UID in a template restarts its pods, so it is written there as
-// well, but only when a restart is due.
+// well, but only when a restart is due. The zero Enhancement marks objects with empty texts, and refuses the same ones.
 type Enhancement struct {
 	Operator, Instance         string
 	OperatorVersion            string

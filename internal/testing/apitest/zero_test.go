@@ -201,25 +201,29 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestZeroComments: the comment of each type of the v1 packages that has methods says what its zero value or nil does, unless the type is
-// only data: what it holds is what it says.
+// TestZeroComments: the comment of each public type that has methods says what its zero value or nil does, unless the type is only data:
+// what it holds is what it says.
 func TestZeroComments(t *testing.T) {
-	data := []string{"immutability.SchemaError", "immutability.Violation", "immutability/locktest.T", "listtype.Keys"}
+	data := []string{
+		"immutability.SchemaError", "immutability.Violation", "immutability/locktest.T", "listtype.Keys",
+		"immutability/parameter.ReadError", "immutability/parameter.Refusal", "immutability/parameter/heat.ImmutableParameterModified",
+		"immutability/result.Deletion", "immutability/result.Subject", "immutability/result.Violation", "markers.Error", "markers.Problem",
+	}
 	zero := regexp.MustCompile(`(?i)\b(zero|nil)\b`)
 	methods, _ := surfaceNames(t)
-	for _, name := range v1 {
-		dir := filepath.Join(root, filepath.FromSlash(name))
+	for _, dir := range publicDirs(t) {
+		name, err := filepath.Rel(root, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for typ, comment := range commentsOf(t, dir) {
-			full := name + "." + typ
+			full := filepath.ToSlash(name) + "." + typ
 			if slices.Contains(methods, full) && !slices.Contains(data, full) && !zero.MatchString(comment) {
 				t.Errorf("%s: its comment does not say what the zero value does:\n%s", full, comment)
 			}
 		}
 	}
 }
-
-// v1 are the packages whose names stay.
-var v1 = []string{"immutability", "immutability/typed", "immutability/ownership", "immutability/locktest", "listtype", "normalize"}
 
 // commentsOf returns the comments of the exported types of the package in a directory.
 func commentsOf(t *testing.T, dir string) map[string]string {
@@ -244,9 +248,6 @@ func commentsOf(t *testing.T, dir string) map[string]string {
 	comments := map[string]string{}
 	for _, typ := range p.Types {
 		comments[typ.Name] = typ.Doc
-	}
-	if len(comments) == 0 {
-		t.Errorf("%s has no types", dir)
 	}
 	return comments
 }
