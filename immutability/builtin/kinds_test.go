@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -184,6 +186,32 @@ func TestAll(t *testing.T) {
 	}
 	if sorted := func(a, b *Kind) int { return strings.Compare(a.Group+"/"+a.Kind, b.Group+"/"+b.Kind) }; !slices.IsSortedFunc(kinds.All(), sorted) {
 		t.Error("the kinds are not sorted by group and kind")
+	}
+}
+
+// TestRowsOfRules: a program that shows rows knows CEL from prose: a row with LockRule has one of Rule and Means, and no other row has either.
+func TestRowsOfRules(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cel, prose := 0, 0
+	for _, kind := range kinds.All() {
+		for _, row := range kind.Rows() {
+			isRule := slices.Equal(row.Locks, []immutability.Lock{LockRule})
+			if (row.Rule != "") != isRule && (row.Means != "") != isRule || row.Rule != "" && row.Means != "" {
+				t.Errorf("%s %s: locks %v, rule %q, means %q", kind.Kind, row.Path, row.Locks, row.Rule, row.Means)
+			}
+			if row.Rule != "" {
+				cel++
+			}
+			if row.Means != "" {
+				prose++
+			}
+		}
+	}
+	if cel == 0 || prose == 0 {
+		t.Errorf("%d rules in CEL and %d in prose: the test sees too little", cel, prose)
 	}
 }
 

@@ -398,3 +398,19 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestConversion: a program asks by a constant how objects are converted between versions.
+func TestConversion(t *testing.T) {
+	for _, row := range []struct {
+		name, rest string
+		want       crd.Conversion
+	}{
+		{"said", "  conversion: {strategy: Webhook}\n", crd.ConversionWebhook},
+		{"said to be none", "  conversion: {strategy: None}\n", crd.ConversionNone},
+		{"not said", "", crd.ConversionNone},
+	} {
+		if got := read(t, document(row.rest+"  versions:\n"+version("v1", "{type: object}"))).Conversion; got != row.want {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package parameter_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -60,5 +61,42 @@ func TestErrorList(t *testing.T) {
 	whole := parameter.Refusals{{Rule: parameter.RuleDefinition, Message: "the groups are wrong"}}.ErrorList(path)
 	if len(whole) != 1 || whole[0].Field != "spec.parameters" {
 		t.Errorf("a refusal of no single parameter: %v", whole)
+	}
+}
+
+// TestRules: a program tells refusals of both systems apart by the same constants, and builds parameters with the constants of their types.
+func TestRules(t *testing.T) {
+	version := &kudo.OperatorVersion{Name: "a-1.0", Parameters: []kudo.Parameter{
+		{Name: "BOOL", Type: kudo.TypeBoolean}, {Name: "NUMBER", Type: kudo.TypeNumber}, {Name: "LIST", Type: kudo.TypeArray},
+		{Name: "MAP", Type: kudo.TypeMap}, {Name: "TEXT", Type: kudo.TypeString, Immutable: true, Default: parameter.Text("a")}, {Name: "NEEDED"},
+	}}
+	template, err := heat.ReadTemplate([]byte("{heat_template_version: 2021-04-16, parameters: {BOOL: {type: boolean}, NUMBER: {type: number}, " +
+		"LIST: {type: comma_delimited_list}, MAP: {type: json}, TEXT: {type: string, updatable: false, default: a}, NEEDED: {type: string}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]heat.Type{}
+	for _, p := range template.Parameters() {
+		types[p.Name] = p.Type
+	}
+	if want := map[string]heat.Type{"BOOL": heat.TypeBoolean, "NUMBER": heat.TypeNumber, "LIST": heat.TypeList, "MAP": heat.TypeJSON,
+		"TEXT": heat.TypeString, "NEEDED": heat.TypeString}; !maps.Equal(types, want) {
+		t.Errorf("types %v, want %v", types, want)
+	}
+	requested := parameter.FromTexts(map[string]string{"BOOL": "x", "NUMBER": "x", "TEXT": "b", "OTHER": "x", "LIST": "[]", "MAP": "{}"})
+	current := parameter.FromTexts(map[string]string{"BOOL": "true", "NUMBER": "1", "LIST": "[]", "MAP": "{}"})
+	want := map[string]parameter.Rule{
+		"BOOL": parameter.RuleType, "NUMBER": parameter.RuleType, "TEXT": parameter.RuleImmutable, "OTHER": parameter.RuleUnknown, "NEEDED": parameter.RuleRequired,
+	}
+	for name, d := range map[string]parameter.Decision{
+		"kudo": version.Update(requested, current).Decision, "heat": template.Update(requested, template, current).Decision,
+	} {
+		got := map[string]parameter.Rule{}
+		for _, refusal := range d.Refusals {
+			got[refusal.Parameter] = refusal.Rule
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v: %v", name, got, want, d.Err())
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/controllerruntime"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/typed"
@@ -290,6 +291,55 @@ func TestMetrics(t *testing.T) {
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v: %v", key, got[key], want, got)
+		}
+	}
+}
+
+// TestCRDOfGoType: a CRD checks objects of a Go type, and, in a registry, the raw bytes of requests.
+func TestCRDOfGoType(t *testing.T) {
+	document := []byte(strings.NewReplacer("databases.example.com", "deployments.apps", "example.com", "apps", "Database", "Deployment", "databases", "deployments",
+		"engine: {type: string", "paused: {type: boolean").Replace(databases))
+	crds, err := crd.Read("crd.yaml", document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := controllerruntime.ForCRD[*appsv1.Deployment](crds[0].Versions[0], scheme(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := loader.New().Read("crd.yaml", document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := &admission.Registry{}
+	registry.Put(kinds...)
+	registry.SetComplete()
+	raw, err := controllerruntime.NewHandler(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, webhook := range map[string]ctrladmission.Handler{"Go type": ctrladmission.WithValidator(scheme(t), v), "raw": raw} {
+		if answer := webhook.Handle(t.Context(), request(`{}`, `{"paused": true}`)); answer.Allowed || answer.Result.Code != 422 {
+			t.Errorf("%s: a locked field is set: %+v", name, answer)
+		}
+		if answer := webhook.Handle(t.Context(), request(`{"paused": true}`, `{"paused": true, "replicas": 2}`)); !answer.Allowed {
+			t.Errorf("%s: a free field is set: %+v", name, answer.Result)
+		}
+	}
+}
+
+// TestZeroMetrics: the zero Metrics and nil count nothing and change no answer.
+func TestZeroMetrics(t *testing.T) {
+	for name, counts := range map[string]*controllerruntime.Metrics{"zero": {}, "nil": nil} {
+		if err := prometheus.NewRegistry().Register(counts); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		v, err := controllerruntime.NewValidator(deploymentLocks(t), deployments, counts.Option())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := ctrladmission.WithValidator(scheme(t), v).Handle(t.Context(), request(`{"replicas": 1}`, `{}`)); answer.Allowed {
+			t.Errorf("%s: allowed", name)
 		}
 	}
 }
