@@ -325,7 +325,7 @@ func TestWaysOfOverlays(t *testing.T) {
 		r         *compare.Report
 		text, not string
 	}{
-		{"four", overlays(4, replace), "  • replace it:\n    1. scale down\n    2. replace it (all pods stop):\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n       " +
+		{"four", overlays(4, replace), "  • replace it:\n    1. scale down\n    2. replace it (all pods stop); run each command in the cluster that it is for:\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n       " +
 			"kubectl delete deployment/web && kubectl apply -k overlays/o1\n", "alike"},
 		{"one command for all", overlays(4, func(string) []string { return replace("overlays/o0") }), "apply -k overlays/o0\n\n", "alike"},
 		{"too many", overlays(6, replace), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},

@@ -13,7 +13,7 @@ import (
 // The ways out of a block are those of its first object. Where the other objects have the same ways with other names, such as a Deployment
 // in four overlays, each step has the commands of all of them, unless there are too many, or a step keeps what the next ones need:
 //
-//	• replace it (all pods stop until the new ones run):
+//	• replace it (all pods stop until the new ones run); run each command in the cluster that it is for:
 //	  kubectl delete deployment/web && kubectl apply -k overlays/dev
 //	  kubectl delete deployment/web && kubectl apply -k overlays/prod
 
@@ -99,6 +99,20 @@ type told struct {
 	commands []string
 }
 
+// severalClusters reports whether commands delete one object several times, to apply it from several overlays: each of these is for a
+// cluster of its own.
+func severalClusters(commands []string) bool {
+	targets := map[string]bool{}
+	for _, command := range commands {
+		target, apply, ok := strings.Cut(command, " && ")
+		if ok && strings.HasPrefix(apply, "kubectl apply ") && targets[target] {
+			return true
+		}
+		targets[target] = true
+	}
+	return false
+}
+
 // tell returns what a step of the first object is for all objects.
 func (w *waysOut) tell(step string) []told {
 	variants := w.steps[step]
@@ -114,6 +128,11 @@ func (w *waysOut) tell(step string) []told {
 		if command != "" {
 			last := &all[len(all)-1]
 			last.commands = append(last.commands, command)
+		}
+	}
+	for i, t := range all {
+		if severalClusters(t.commands) {
+			all[i].text += "; run each command in the cluster that it is for"
 		}
 	}
 	return all
