@@ -225,7 +225,7 @@ func TestGoneUnits(t *testing.T) {
 }
 
 // TestLeavesUnit: an object that its unit no longer applies is deleted, if the tool prunes, although its manifest stays in the tree as a
-// file that no unit reads. It is also compared as an update, as somebody may apply the file.
+// file that no unit reads. The manifest is compared as an update too, because people may apply the file themselves.
 func TestLeavesUnit(t *testing.T) {
 	const (
 		claim  = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"

@@ -87,15 +87,7 @@ func TestActionCheck(t *testing.T) {
 		t.Skip("it runs the action in repositories")
 	}
 	binary := commandProgram(t)
-	for _, program := range []string{"bash", "git"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs %s", program)
-		}
-	}
-	script, err := filepath.Abs("../../hack/action")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := actionScript(t)
 	const manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: APP}}\n" +
 		"  template: {metadata: {labels: {app: APP}}, spec: {containers: [{name: c, image: i}]}}\n"
 	origin := t.TempDir()
@@ -218,8 +210,9 @@ func TestActionCheck(t *testing.T) {
 	}
 }
 
-// TestActionFetch: the input fetch passes --fetch, and nothing else does.
-func TestActionFetch(t *testing.T) {
+// actionScript returns the path of the action's script. It skips a test where the programs that the script calls are missing.
+func actionScript(t *testing.T) string {
+	t.Helper()
 	for _, program := range []string{"bash", "git"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("needs %s", program)
@@ -229,6 +222,12 @@ func TestActionFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return script
+}
+
+// TestActionFetch: the input fetch passes --fetch, and nothing else does.
+func TestActionFetch(t *testing.T) {
+	script := actionScript(t)
 	repositoryOf(t, map[string]string{"web.yaml": deployment}, nil)
 	temp := t.TempDir()
 	program := filepath.Join(temp, "fieldlock-bin", "fieldlock")

@@ -37,7 +37,7 @@ var wordsData []byte
 // phrase is an entry of words.yaml: the sentence of a condition or rule, and updates that show what it means.
 type phrase struct {
 	When, Rule, Words string
-	Holds, Fails      []map[string][2]any // by field, its old and its new value; nil is none
+	Holds, Fails      []map[string][2]any // the old and the new value of each field; nil means absent
 }
 
 func readPhrases() (data struct{ Conditions, Rules []phrase }) {

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// TestWords: each lock, rule and condition of a kind has a sentence, and each sentence is that of one.
+// TestWords: each lock, rule and condition of a kind has a sentence, and each sentence belongs to a lock, rule or condition.
 func TestWords(t *testing.T) {
 	w, c := readWords(), newCatalogue()
 	used := words{map[string]string{}, map[string]string{}}

@@ -108,8 +108,8 @@ func applications() *kind {
 	return k
 }
 
-// readSources returns the files that the sources of an Application may read, and notes what it is rendered without. It does not stop at the
-// first source that cannot be rendered.
+// readSources returns the files that all sources of an Application may read, also behind a source that cannot be rendered, and notes the
+// parts that the Application is rendered without.
 func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var all, refers []string
 	var failed error

@@ -69,7 +69,7 @@ func (c *comparison) add(p unitPair) {
 		oldObjects, oldErr = c.olds.render(p.old)
 	}
 	switch {
-	case errors.Is(newErr, worker.ErrLimit): // also where OLD fails: a change that makes rendering slow would hide what it does
+	case errors.Is(newErr, worker.ErrLimit): // an error even if OLD fails too: otherwise a slow rendering could hide a refusal
 		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
 		return
 	case errors.Is(oldErr, worker.ErrLimit) && p.new != nil:
@@ -77,7 +77,7 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
 		return
-	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
+	case p.forced && newErr != nil: // NEW does not have the unit; its files are compared as NEW reads them
 	case isMissing(newErr):
 		n := c.notCovered(p, newErr)
 		n.isNew = p.old == nil
@@ -95,7 +95,7 @@ func (c *comparison) add(p unitPair) {
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
 	case oldErr != nil:
-		return // nobody deploys it any more
+		return // no tool deploys the unit any more
 	}
 	if p.new != nil && newErr == nil {
 		c.noteLookups(p)

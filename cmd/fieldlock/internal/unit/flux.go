@@ -92,7 +92,8 @@ func fluxKustomizations() *kind {
 	return k
 }
 
-// kustomization reads the Kustomization of a specification, with the directory of its source instead of that of an ExternalArtifact.
+// kustomization parses a Kustomization. If its source is an ExternalArtifact, the path becomes the directory that the
+// artifact is copied from.
 func (s *definedSpec) kustomization() (*flux.Kustomization, error) {
 	f, err := flux.ParseKustomization(s.Object)
 	if err != nil {

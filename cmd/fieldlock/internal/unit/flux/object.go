@@ -25,7 +25,7 @@ type Kustomization struct {
 	Path string
 	// Source refers to the object that tells where the files are.
 	Source Reference
-	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer rendered.
+	// Force replaces objects that cannot be updated. Prune deletes objects that are no longer rendered.
 	Force, Prune bool
 	// NoOrigins, Elsewhere and Lacking are those of [kustomize.Options].
 	Elsewhere *[]helm.Dependency
@@ -232,7 +232,7 @@ type postRenderer struct {
 	}
 }
 
-// A Reference names an object. Namespace is never empty: it is that of the object with the reference by default.
+// A Reference names an object. Namespace is never empty: a reference without one means the namespace of its own object.
 type Reference struct {
 	Kind, Namespace, Name string
 }
