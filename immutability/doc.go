@@ -20,9 +20,9 @@
 //
 // x-fieldlock-update is a list of words, those of +k8s:update in Kubernetes declarative validation. NoSet, NoUnset and
 // NoModify are allowed on every node except the root and metadata, NoAddItem and NoRemoveItem where
-// x-kubernetes-addition-only is. A node may have it together with a lock on keys. [NoUnset, NoModify] is "set once". For
-// these words null counts as absent; empty values do not, nor do Go's zero values: what is stored decides, on all routes alike.
-// The errors of these words are those of +k8s:update.
+// x-kubernetes-addition-only is. A node may have it together with a lock on keys. [NoUnset, NoModify] is "set once".
+// For these words null counts as absent; empty values do not, nor do Go's zero values: what is stored decides, on all
+// routes alike. The errors of these words are those of +k8s:update.
 //
 // x-kubernetes-list-type and x-kubernetes-list-map-keys say how lists are compared. x-kubernetes-normalize says which
 // values count as absent (package normalize).
@@ -43,13 +43,13 @@
 //
 // # What is equal
 //
-// Two values are equal if storage would return equal objects, ignoring the order of sets. 1, 1.0 and 1e0 are equal; 2^53
-// and 2^53+1 are not. Null, absent, {} and [] differ unless normalized. Lists of list-type map are ordered unless
+// Two values are equal if storage would return equal objects, ignoring the order of sets. 1, 1.0 and 1e0 are equal;
+// 2^53 and 2^53+1 are not. Null, absent, {} and [] differ unless normalized. Lists of list-type map are ordered unless
 // WithMapListOrder(MapListOrderIgnored) is set.
 //
 // # What it does not do
 //
-// It does not validate, prune or set defaults: give it objects as storage would hold them. Package crd/prepare prunes custom
-// resources and sets their defaults. It does not know who changed a field (package ownership does), and it does not look at
-// metadata.
+// It does not validate, prune or set defaults: give it objects as storage would hold them. Package crd/prepare prunes
+// custom resources and sets their defaults. It does not know who changed a field (package ownership does), and it does
+// not look at metadata.
 package immutability

@@ -69,7 +69,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestRandomUpdates is FuzzCheck on updates that are the same on every run, and compares encoded objects with decoded ones.
+// TestRandomUpdates is FuzzCheck on updates that are the same on every run, and compares encoded objects with decoded
+// ones.
 func TestRandomUpdates(t *testing.T) {
 	rounds := 8_000
 	if testing.Short() {

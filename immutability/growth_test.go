@@ -120,8 +120,8 @@ func TestLintOfDeepSchemaIsCut(t *testing.T) {
 	}
 }
 
-// TestLocksOfSharedDefinitions: every field that refers to a definition is listed, and no more where that doubles at each
-// level.
+// TestLocksOfSharedDefinitions: every field that refers to a definition is listed, and no more where that doubles at
+// each level.
 func TestLocksOfSharedDefinitions(t *testing.T) {
 	shared := object(map[string]spec.Schema{"class": *mark(&spec.Schema{}, "x-kubernetes-immutable", true), "self": refTo("d")})
 	root := object(map[string]spec.Schema{"a": refTo("d"), "b": refTo("d"), "c": refTo("d")})

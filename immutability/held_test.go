@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
-// TestDecodedItemsAreNotMixedUp: what a check remembers about the decoded values of one item must not be taken for those
-// of another, which may come to lie at the same address once the first are garbage.
+// TestDecodedItemsAreNotMixedUp: what a check remembers about the decoded values of one item must not be taken for
+// those of another, which may come to lie at the same address once the first are garbage.
 func TestDecodedItemsAreNotMixedUp(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	var s spec.Schema

@@ -205,7 +205,8 @@ func TestCheckJSONAgreesWithDecoding(t *testing.T) {
 	}
 }
 
-// FuzzCheckJSON compares CheckJSON with decoding and checking, on the texts as they are and on documents made from seed.
+// FuzzCheckJSON compares CheckJSON with decoding and checking, on the texts as they are and on documents made from
+// seed.
 func FuzzCheckJSON(f *testing.F) {
 	validators := make([]*immutability.Validator, len(jsonSchemas))
 	for i, schema := range jsonSchemas {

@@ -125,8 +125,8 @@ func (a *analysis) unknownKeys() {
 	}
 }
 
-// redactedPaths resolves the paths of WithRedacted. One that leads nowhere is an error, because what it was meant to hide
-// would be shown.
+// redactedPaths resolves the paths of WithRedacted. One that leads nowhere is an error, because what it was meant to
+// hide would be shown.
 func (a *analysis) redactedPaths() {
 	for _, path := range slices.Sorted(maps.Keys(a.config.redacted)) {
 		l := a.tree.Find(path)
@@ -166,21 +166,21 @@ func (a *analysis) err() error {
 	return &SchemaError{sorted(failed)}
 }
 
-// Lint returns the errors and warnings about the locks of s: errors first, then by path. An error is what fails Compile. A
-// warning is a hole through which a locked value can still change, one for each hole with the fields behind it, or a lock
-// without effect. Package crd finds what concerns a CRD as a whole, such as a lock that one served version lacks. Lint
-// returns nil if there is nothing to say. Cost: linear in the schema and in what it returns; it stops when the paths of
-// the findings have a million steps together, and the last message says so.
+// Lint returns the errors and warnings about the locks of s: errors first, then by path. An error is what fails
+// Compile. A warning is a hole through which a locked value can still change, one for each hole with the fields behind
+// it, or a lock without effect. Package crd finds what concerns a CRD as a whole, such as a lock that one served
+// version lacks. Lint returns nil if there is nothing to say. Cost: linear in the schema and in what it returns; it
+// stops when the paths of the findings have a million steps together, and the last message says so.
 func Lint(s *spec.Schema, opts ...Option) []Finding {
 	a := analyse(s, opts)
 	return sorted(append(a.findings, warnings(a.tree)...))
 }
 
-// Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for ways
-// around locks are methods of holes. The catalogue, package rule, has the IDs.
+// Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for
+// ways around locks are methods of holes. The catalogue, package rule, has the IDs.
 
-// maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each level,
-// and the square of that is more than anyone reads.
+// maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each
+// level, and the square of that is more than anyone reads.
 const maxFindingSteps = 1_000_000
 
 // list collects findings.
@@ -360,7 +360,8 @@ func mapKeyFields(v schema.Visit, report func(*schema.Path, string, string, ...a
 	}
 }
 
-// lockedMapKeys: where the keys of a list-type map are locked, its key fields are marked so ("enforced" in the proposal).
+// lockedMapKeys: where the keys of a list-type map are locked, its key fields are marked so ("enforced" in the
+// proposal).
 func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
 	lock := v.Marks.KeyLock()
 	if lock == "" || v.Marks.ListType != schema.ListMap {
@@ -381,8 +382,8 @@ func normalizePosition(v schema.Visit, report func(*schema.Path, string, string,
 	}
 }
 
-// unknownKeys returns the extension keys that look like one of Kubernetes or fieldlock and are neither. They do nothing:
-// a misspelled lock locks nothing. Those that must be mistakes are errors, the others warnings.
+// unknownKeys returns the extension keys that look like one of Kubernetes or fieldlock and are neither. They do
+// nothing: a misspelled lock locks nothing. Those that must be mistakes are errors, the others warnings.
 func unknownKeys(t *schema.Tree) []Finding {
 	var found list
 	bodies := map[*schema.Body]bool{}

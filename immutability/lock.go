@@ -13,8 +13,8 @@ import (
 // Lock names what a violation breaks.
 type Lock string
 
-// The locks, by the names that reports give them; the package comment says what each means. LockIncomparable is not a lock
-// of a schema: it is reported where a lock applies and the two values cannot be compared.
+// The locks, by the names that reports give them; the package comment says what each means. LockIncomparable is not a
+// lock of a schema: it is reported where a lock applies and the two values cannot be compared.
 const (
 	LockImmutable     Lock = "immutable"
 	LockImmutableKeys Lock = "immutable-keys"
@@ -64,10 +64,11 @@ type ExternalLock struct {
 	// "Widget.example.com", "Widget.v1.example.com". Empty means every kind. A schema that does not name its kind under
 	// x-kubernetes-group-version-kind has every lock; package crd knows the kind of each schema.
 	Kind string
-	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map. A name in quotes,
-	// as in `spec["a.b"]`, is one property; without quotes a path that two fields have is an error.
+	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map. A name in
+	// quotes, as in `spec["a.b"]`, is one property; without quotes a path that two fields have is an error.
 	Path string
-	// Locks are added to those that the field has; none is an error. Words such as LockNoUnset can stand together, as in a schema.
+	// Locks are added to those that the field has; none is an error. Words such as LockNoUnset can stand together, as
+	// in a schema.
 	Locks []Lock
 }
 
@@ -81,10 +82,10 @@ func WithLocks(locks ...ExternalLock) Option {
 	})
 }
 
-// WithKeyAlias makes an extension key of another dialect mean locks. On a field, the value true locks it, and false does
-// not. A list of create, read and update, as in x-ms-mutability, locks it unless update is among them, and a list of
-// AIP-203's field behaviors if IMMUTABLE is. Any other value is an error. The key begins with x-, in any letter case, and
-// must not have a meaning already.
+// WithKeyAlias makes an extension key of another dialect mean locks. On a field, the value true locks it, and false
+// does not. A list of create, read and update, as in x-ms-mutability, locks it unless update is among them, and a list
+// of AIP-203's field behaviors if IMMUTABLE is. Any other value is an error. The key begins with x-, in any letter
+// case, and must not have a meaning already.
 func WithKeyAlias(key string, locks ...Lock) Option {
 	return option(func(c *config) { c.aliases[key] = locksFrom(locks) })
 }
@@ -97,7 +98,8 @@ func locksFrom(names []Lock) []schema.Lock {
 	return locks
 }
 
-// externalLocks returns s with the external locks of its kind added, nil if there are none, and what is wrong with them.
+// externalLocks returns s with the external locks of its kind added, nil if there are none, and what is wrong with
+// them.
 func (c *config) externalLocks(s *spec.Schema, resolve schema.Resolver) (out *spec.Schema, found []Finding) {
 	for i := range c.external {
 		lock := &c.external[i]

@@ -54,7 +54,8 @@ func (h *holes) find(l *schema.Location, at *schema.Path) (below bool) {
 	return true
 }
 
-// optionalMapKey: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1 CRD.
+// optionalMapKey: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1
+// CRD.
 func (h *holes) optionalMapKey(l *schema.Location, at *schema.Path) (below bool) {
 	if l.Marks.ListType == schema.ListMap {
 		for _, name := range l.Marks.ListMapKeys {
@@ -178,7 +179,8 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 // below returns the locked fields below l.
 func (h *holes) below(l *schema.Location, at *schema.Path) []string { return h.collect(l, at, true) }
 
-// from returns the locked fields at l and below it, without map keys: a lock on the keys of their list wants them locked.
+// from returns the locked fields at l and below it, without map keys: a lock on the keys of their list wants them
+// locked.
 func (h *holes) from(l *schema.Location, at *schema.Path) []string { return h.collect(l, at, false) }
 
 func (h *holes) collect(top *schema.Location, at *schema.Path, skipTop bool) []string {

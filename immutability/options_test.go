@@ -138,7 +138,8 @@ func TestShownValues(t *testing.T) {
 	}
 }
 
-// TestShownDifference: two long strings that begin alike are cut around their first difference, and redacted ones are not shown.
+// TestShownDifference: two long strings that begin alike are cut around their first difference, and redacted ones are
+// not shown.
 func TestShownDifference(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}))
 	for _, n := range []int{50, 100, 900, 5_000, 70_000} {

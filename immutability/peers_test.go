@@ -83,8 +83,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// BenchmarkPeers measures the headline ratios: an unchanged object whose whole spec is compared. The locks come first, so that benchstat takes
-// them for the base of its columns:
+// BenchmarkPeers measures the headline ratios: an unchanged object whose whole spec is compared. The locks come first,
+// so that benchstat takes them for the base of its columns:
 //
 //	go test -run '^$' -bench Peers -count 6 ./immutability > peers.txt
 //	benchstat -filter .unit:sec/op -col /peer peers.txt

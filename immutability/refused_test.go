@@ -37,8 +37,8 @@ func lockedLevels(normalized string) *immutability.Validator {
 	return immutability.MustCompile(&root)
 }
 
-// collect is what a validation by hand does where no level may be modified once it is set: it looks at each level once and adds
-// an error for each that differs.
+// collect is what a validation by hand does where no level may be modified once it is set: it looks at each level once
+// and adds an error for each that differs.
 func collect(errs *field.ErrorList, path *field.Path, newObj, oldObj map[string]any) (differs bool) {
 	newChild, _ := newObj["child"].(map[string]any)
 	oldChild, _ := oldObj["child"].(map[string]any)
@@ -52,8 +52,8 @@ func collect(errs *field.ErrorList, path *field.Path, newObj, oldObj map[string]
 	return differs
 }
 
-// TestRefusedAllocates: a list of errors is made without looking for differences, which it does not name. Allocations are
-// counted because they do not depend on the clock.
+// TestRefusedAllocates: a list of errors is made without looking for differences, which it does not name. Allocations
+// are counted because they do not depend on the clock.
 func TestRefusedAllocates(t *testing.T) {
 	for _, normalized := range []string{"", "undefined"} {
 		for _, depth := range []int{100, 400} {
@@ -74,8 +74,8 @@ func TestRefusedAllocates(t *testing.T) {
 	}
 }
 
-// TestRefusedValues: each level has the long leaf at the bottom in its value, and counts as if it alone had it. The values of
-// ten levels fit into the megabyte that an error list may have; the others are left out.
+// TestRefusedValues: each level has the long leaf at the bottom in its value, and counts as if it alone had it. The
+// values of ten levels fit into the megabyte that an error list may have; the others are left out.
 func TestRefusedValues(t *testing.T) {
 	const depth, fit = 20, 10
 	errs := lockedLevels("").ValidateUpdate(levels(depth, strings.Repeat("n", 100_000)), levels(depth, "old"))
@@ -94,8 +94,8 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// BenchmarkRefused measures updates that are refused at every level, next to collecting the errors by hand, and a large set of
-// which one item changes, next to the one that only changes its order.
+// BenchmarkRefused measures updates that are refused at every level, next to collecting the errors by hand, and a large
+// set of which one item changes, next to the one that only changes its order.
 func BenchmarkRefused(b *testing.B) {
 	run := func(name string, errors int, do func() field.ErrorList) {
 		b.Run(name, func(b *testing.B) {

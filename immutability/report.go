@@ -13,8 +13,8 @@ import (
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// The limits of a report. Beyond them violations are counted and not listed, so that the report of hostile input fits in
-// memory.
+// The limits of a report. Beyond them violations are counted and not listed, so that the report of hostile input fits
+// in memory.
 const (
 	maxViolations      = 10_000
 	maxSteps           = 1_000_000 // of the paths of all violations together
@@ -37,12 +37,12 @@ func (r Report) Allowed() bool { return r.checked && !r.broken() }
 
 func (r Report) broken() bool { return len(r.Violations) > 0 || r.More > 0 }
 
-// ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil where
-// it is absent, a detail that begins with "field is immutable", and the lock as origin. The words of x-fieldlock-update have the
-// errors that Kubernetes' declarative validation has for +k8s:update: the origin "update", its texts, and a field.Forbidden for an
-// item. Nil when the update is allowed.
-// A thousand removed keys of one container would repeat its value a thousand times: once all values have a megabyte
-// together, they are replaced with field.OmitValueType. The zero Report has one internal error.
+// ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil
+// where it is absent, a detail that begins with "field is immutable", and the lock as origin. The words of
+// x-fieldlock-update have the errors that Kubernetes' declarative validation has for +k8s:update: the origin "update",
+// its texts, and a field.Forbidden for an item. Nil when the update is allowed. A thousand removed keys of one
+// container would repeat its value a thousand times: once all values have a megabyte together, they are replaced with
+// field.OmitValueType. The zero Report has one internal error.
 func (r Report) ErrorList() field.ErrorList { return r.errors((*Violation).fieldError) }
 
 // errors returns an error for each violation, as one makes it of the value that it may show.
@@ -103,7 +103,8 @@ type reporter struct {
 	redactor               check.Redactor
 }
 
-// detail is how much a report tells. Looking for differences costs more than the check itself, and error lists have none.
+// detail is how much a report tells. Looking for differences costs more than the check itself, and error lists have
+// none.
 type detail int
 
 const (
@@ -162,10 +163,10 @@ func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *che
 // maxInMessage is how many violations the message of a status names. Its causes name all of them.
 const maxInMessage = 100
 
-// Status returns the refusal of an update of the object name of kind gk, with one cause per violation. Its text is "field is
-// immutable" for every lock, which deployment tools look for. The code is
-// http.StatusUnprocessableEntity (422), which deployment tools look for, or http.StatusBadRequest (400), the wording of the
-// proposal; any other code means 422. Status returns nil if the update is allowed, and a status with code 500 for the zero Report.
+// Status returns the refusal of an update of the object name of kind gk, with one cause per violation. Its text is
+// "field is immutable" for every lock, which deployment tools look for. The code is http.StatusUnprocessableEntity
+// (422), which deployment tools look for, or http.StatusBadRequest (400), the wording of the proposal; any other code
+// means 422. Status returns nil if the update is allowed, and a status with code 500 for the zero Report.
 func (r Report) Status(gk schema.GroupKind, name string, code int) *metav1.Status {
 	if r.Allowed() {
 		return nil

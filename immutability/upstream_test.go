@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
-// TestUpstreamErrors: the errors of the words of x-fieldlock-update are those of Kubernetes' declarative validation, for values that
-// both take for set or unset.
+// TestUpstreamErrors: the errors of the words of x-fieldlock-update are those of Kubernetes' declarative validation,
+// for values that both take for set or unset.
 func TestUpstreamErrors(t *testing.T) {
 	text := func(s string) *string { return &s }
 	update := operation.Operation{Type: operation.Update}
@@ -45,8 +45,8 @@ func TestUpstreamErrors(t *testing.T) {
 	}
 }
 
-// TestUpstreamItems: items have the errors of k8s.io/apimachinery 0.37, which names the words for them first. The path of an item that
-// is gone is its container.
+// TestUpstreamItems: items have the errors of k8s.io/apimachinery 0.37, which names the words for them first. The path
+// of an item that is gone is its container.
 func TestUpstreamItems(t *testing.T) {
 	for _, row := range []struct{ name, schema string }{
 		{"map", `"type":"object","additionalProperties":{"type":"string"}`},
@@ -69,8 +69,8 @@ func TestUpstreamItems(t *testing.T) {
 	}
 }
 
-// TestUpstreamDifference: the row of docs/servers.md about set-once. Declarative validation takes a Go zero value and an empty list for unset,
-// and locks for set, as they are stored; with normalize=zero both agree.
+// TestUpstreamDifference: the row of docs/servers.md about set-once. Declarative validation takes a Go zero value and
+// an empty list for unset, and locks for set, as they are stored; with normalize=zero both agree.
 func TestUpstreamDifference(t *testing.T) {
 	update := operation.Operation{Type: operation.Update}
 	empty, fast := "", "fast"
@@ -109,8 +109,8 @@ func TestUpstreamDifference(t *testing.T) {
 	}
 }
 
-// TestIdentity: apiVersion, kind, name and namespace are for an API server to guard: no lock covers them, which the comment of
-// ValidateUpdate says.
+// TestIdentity: apiVersion, kind, name and namespace are for an API server to guard: no lock covers them, which the
+// comment of ValidateUpdate says.
 func TestIdentity(t *testing.T) {
 	v := compileJSON(t, `{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-immutable":true}}}`)
 	object := func(apiVersion, kind, name, namespace string) map[string]any {

@@ -15,8 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use. The zero Validator
-// and a nil one, which have no schema, refuse every update.
+// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use. The zero
+// Validator and a nil one, which have no schema, refuse every update.
 type Validator struct {
 	checker *check.Checker // nil: no locks; package typed reads this field
 	empty   bool           // the schema has no locks
@@ -24,14 +24,14 @@ type Validator struct {
 	schema  *spec.Schema
 }
 
-// Compile reads the locks of s and of everything below it. It is meant to be called once for each schema. A nil s has no
-// locks.
+// Compile reads the locks of s and of everything below it. It is meant to be called once for each schema. A nil s has
+// no locks.
 //
 // The error is a *SchemaError with every error that Lint would find, sorted by path; warnings do not fail it. A
 // recursive $ref compiles once, and a part of the schema without locks compiles to nothing.
 func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
-	// analyse reads the schema into a tree (internal/schema) and finds its mistakes; check.Compile turns the locations with
-	// locks into the nodes that run (internal/check).
+	// analyse reads the schema into a tree (internal/schema) and finds its mistakes; check.Compile turns the locations
+	// with locks into the nodes that run (internal/check).
 	a := analyse(s, opts)
 	if err := a.err(); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func MustCompile(s *spec.Schema, opts ...Option) *Validator {
 	return v
 }
 
-// Schema returns the schema that was compiled, with the aliases translated and the external locks added. It is shared: change
-// a copy. Nil for a schema that was nil.
+// Schema returns the schema that was compiled, with the aliases translated and the external locks added. It is shared:
+// change a copy. Nil for a schema that was nil.
 func (v *Validator) Schema() *spec.Schema {
 	if v == nil {
 		return nil
@@ -72,8 +72,8 @@ func (v *Validator) Empty() bool { return v != nil && v.empty }
 // Lists are []any and objects map[string]any: a []string or a map[string]string under a lock may not change at all, as
 // what is in it cannot be seen. Package typed takes Go objects.
 //
-// Metadata cannot be locked, nor can apiVersion and kind: an API server guards them, and a caller that is none has to see to it that
-// both objects have the same kind, name and namespace.
+// Metadata cannot be locked, nor can apiVersion and kind: an API server guards them, and a caller that is none has to
+// see to it that both objects have the same kind, name and namespace.
 //
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
@@ -84,8 +84,9 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 	return v.refusals(newObj, oldObj)
 }
 
-// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions have it: for the
-// spec of an object and the schema of that spec, fldPath is field.NewPath("spec"). A nil fldPath is the object itself.
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions
+// have it: for the spec of an object and the schema of that spec, fldPath is field.NewPath("spec"). A nil fldPath is
+// the object itself.
 func (v *Validator) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj map[string]any) field.ErrorList {
 	return fieldpath.Under(fldPath, v.ValidateUpdate(newObj, oldObj))
 }
@@ -105,10 +106,11 @@ func (v *Validator) check(newObj, oldObj map[string]any, d detail) Report {
 // uncompiled reports whether v is nil or the zero Validator.
 func (v *Validator) uncompiled() bool { return v == nil || v.checker == nil && !v.empty }
 
-// ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
-// the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON object; empty
-// input is an error too. The document null is an empty object, as in encoding/json: a caller that must tell a missing object
-// from an empty one has to do so before. With an error the list is not empty either: its one internal error refuses the update.
+// ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only
+// what the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON
+// object; empty input is an error too. The document null is an empty object, as in encoding/json: a caller that must
+// tell a missing object from an empty one has to do so before. With an error the list is not empty either: its one
+// internal error refuses the update.
 func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList, error) {
 	r, err := v.checkJSON(newJSON, oldJSON, forErrorList)
 	return r.ErrorList(), err
@@ -119,8 +121,8 @@ func (v *Validator) Check(newObj, oldObj map[string]any) Report {
 	return v.check(newObj, oldObj, withDifferences)
 }
 
-// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which allows
-// nothing.
+// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which
+// allows nothing.
 func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
 	return v.checkJSON(newJSON, oldJSON, withDifferences)
 }
@@ -136,9 +138,9 @@ func (v *Validator) checkJSON(newJSON, oldJSON []byte, d detail) (Report, error)
 	return report(refused, d), nil
 }
 
-// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition that
-// several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
-// itself is listed once on each way to it.
+// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition
+// that several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that
+// refers to itself is listed once on each way to it.
 func (v *Validator) Locks() []LockedField {
 	if v == nil {
 		return nil
@@ -179,8 +181,8 @@ type MapListOrder string
 // MapListOrderIgnored compares lists of list-type map by key, as CEL does.
 const MapListOrderIgnored MapListOrder = "ignored"
 
-// WithMapListOrder sets the order of lists of list-type map for all locks. The key x-fieldlock-map-list-order: ignored on a
-// node sets MapListOrderIgnored for the locks of that node.
+// WithMapListOrder sets the order of lists of list-type map for all locks. The key x-fieldlock-map-list-order: ignored
+// on a node sets MapListOrderIgnored for the locks of that node.
 func WithMapListOrder(order MapListOrder) Option {
 	return option(func(c *config) { c.order = order })
 }
@@ -193,9 +195,9 @@ func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
 }
 
 // WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
-// everything below them: reports have the string "(redacted)" in their place, also inside the value of a parent. A schema with format:
-// password is redacted without being named. What is below a $ref is hidden for every $ref to the same definition. A path
-// that the schema does not have is an error.
+// everything below them: reports have the string "(redacted)" in their place, also inside the value of a parent. A
+// schema with format: password is redacted without being named. What is below a $ref is hidden for every $ref to the
+// same definition. A path that the schema does not have is an error.
 func WithRedacted(schemaPaths ...string) Option {
 	return option(func(c *config) {
 		for _, path := range schemaPaths {

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Violation is one lock that an update breaks. Its values are shared with the objects that were checked, except redacted
-// ones, which are copies.
+// Violation is one lock that an update breaks. Its values are shared with the objects that were checked, except
+// redacted ones, which are copies.
 type Violation struct {
 	// Path is the locked location, with indices of the new list. A key or set item that was added has its own path; one
 	// that was removed has the path of its container.
@@ -138,8 +138,8 @@ func show(v any) string {
 	return string(data)
 }
 
-// showChange shows two different values. Long strings that begin alike are cut around their first difference. Cost: what is
-// shown, and comparing the strings.
+// showChange shows two different values. Long strings that begin alike are cut around their first difference. Cost:
+// what is shown, and comparing the strings.
 func showChange(oldVal, newVal any) (oldText, newText string) {
 	was, wasString := oldVal.(string)
 	is, isString := newVal.(string)

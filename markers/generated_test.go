@@ -42,8 +42,8 @@ spec:
         - rule: '!has(oldSelf.class) || has(self.class)'
 `
 
-// TestGeneratedRules: controller-gen's rules for +k8s:immutable mean set-once. A marker that says otherwise is named with both
-// places, and so is a mark in the annotation that disagrees with the marker.
+// TestGeneratedRules: controller-gen's rules for +k8s:immutable mean set-once. A marker that says otherwise is named
+// with both places, and so is a mark in the annotation that disagrees with the marker.
 func TestGeneratedRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs go list for each case")

@@ -5,8 +5,8 @@
 //
 // # The markers
 //
-// A marker is a comment line above a struct field or a type, as controller-gen and openapi-gen read it: in the doc comment, or
-// in the group of comments right above it. On a type it counts wherever the type is used.
+// A marker is a comment line above a struct field or a type, as controller-gen and openapi-gen read it: in the doc
+// comment, or in the group of comments right above it. On a type it counts wherever the type is used.
 //
 //	+immutable                    x-kubernetes-immutable: locked from creation, set and unset included
 //	+immutable=keys               x-kubernetes-immutable-keys: no key added, none removed
@@ -20,10 +20,10 @@
 //
 // +kubebuilder: may precede immutable, normalize and the topology markers, and +k8s: the topology markers.
 //
-// What cannot do what it says is an error with file and line, never dropped: a lock that silently does not lock is worse
-// than none. So are a marker that is above nothing, in the wrong letter case, on a field whose Go type cannot have it, on a
-// field that the schema does not have, and a normalization that is not what the field's Go type, json tag and protobuf
-// tag do.
+// What cannot do what it says is an error with file and line, never dropped: a lock that silently does not lock is
+// worse than none. So are a marker that is above nothing, in the wrong letter case, on a field whose Go type cannot
+// have it, on a field that the schema does not have, and a normalization that is not what the field's Go type, json tag
+// and protobuf tag do.
 //
 // # What it is not for
 //
@@ -42,17 +42,17 @@ import (
 	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
-// Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use. The zero Source and nil have
-// no definitions, and WriteCRDs returns an error.
+// Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use. The zero
+// Source and nil have no definitions, and WriteCRDs returns an error.
 type Source struct{ source *markers.Source }
 
-// Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types that
-// they use, except those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. It runs the go command,
-// which ends with ctx.
+// Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types
+// that they use, except those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. It runs the
+// go command, which ends with ctx.
 //
-// A package that cannot be found or parsed is an error; one that does not type-check, for instance as its deep copies are
-// still to be generated, is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
-// Cost: two runs of go list, and type-checking the packages that have the types.
+// A package that cannot be found or parsed is an error; one that does not type-check, for instance as its deep copies
+// are still to be generated, is read as far as it does. Markers that cannot do what they say are an *Error with all of
+// them. Cost: two runs of go list, and type-checking the packages that have the types.
 func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
 	var o markers.Options
 	for _, opt := range opts {
@@ -79,16 +79,16 @@ func (f option) apply(o *markers.Options) { f(o) }
 type K8sImmutable string
 
 const (
-	// K8sImmutableLocked is how validation-gen renders it for native types: no set, no unset, no change, like +immutable. It is the
-	// default without controller-gen's rules: a lock that is too strict shows at the first update that it refuses; one that is
-	// too loose does not.
+	// K8sImmutableLocked is how validation-gen renders it for native types: no set, no unset, no change, like
+	// +immutable. It is the default without controller-gen's rules: a lock that is too strict shows at the first update
+	// that it refuses; one that is too loose does not.
 	K8sImmutableLocked K8sImmutable = "locked"
 	// K8sImmutableSetOnce is how controller-gen renders it for CRDs: an unset field may be set, then it is locked.
 	K8sImmutableSetOnce K8sImmutable = "set-once"
 )
 
-// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked or K8sImmutableSetOnce. By default, and with "", the
-// rules of each CRD decide. Load returns an error for any other meaning.
+// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked or K8sImmutableSetOnce. By default, and with "",
+// the rules of each CRD decide. Load returns an error for any other meaning.
 func WithK8sImmutable(meaning K8sImmutable) Option {
 	return option(func(o *markers.Options) { o.K8sImmutable = markers.K8sImmutable(meaning) })
 }
@@ -104,8 +104,8 @@ type Written struct {
 	File     // Data is the very input if Keys is 0
 	CRDs int // documents in it that belong to the packages
 	Keys int // keys that were written, the annotation counts as one
-	// Notices are sorted: fieldlock's keys in the file that no marker asks for, which are kept, and locks on Go fields that do not
-	// tell absent from zero, which need +normalize=zero.
+	// Notices are sorted: fieldlock's keys in the file that no marker asks for, which are kept, and locks on Go fields
+	// that do not tell absent from zero, which need +normalize=zero.
 	Notices []string
 }
 
@@ -182,8 +182,8 @@ type Problem struct {
 	Line    int    // 0 where a file as a whole is meant
 	Marker  string // as written, "" where none is meant
 	Message string // what was found and what would be right
-	// Fix is the comment lines, without the slashes, that make the problem go away: in place of Marker, or none to remove it.
-	// Nil where only the author knows.
+	// Fix is the comment lines, without the slashes, that make the problem go away: in place of Marker, or none to
+	// remove it. Nil where only the author knows.
 	Fix []string
 }
 

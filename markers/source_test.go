@@ -53,8 +53,8 @@ func read(t *testing.T, name string) markers.File {
 	return markers.File{Name: name, Data: data}
 }
 
-// TestLoadRefuses: the problems of package bad, every one with file, line and the right form. Package bad also has types that
-// are right, so that the golden file shows that they are not reported.
+// TestLoadRefuses: the problems of package bad, every one with file, line and the right form. Package bad also has
+// types that are right, so that the golden file shows that they are not reported.
 func TestLoadRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs go list for each case")

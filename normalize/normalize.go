@@ -29,11 +29,11 @@
 //	metav1.Time                              absent: null                       undefined or zero
 //	resource.Quantity                        absent and null: "0"               none: "0" is no zero value of its schema
 //
-// Protobuf has one more reason. On the wire a slice or map that is unset, empty or null is the same: no bytes. Any field with
-// a protobuf tag that holds a slice or a map therefore needs undefined (or zero) as soon as it is locked, whatever
-// its json tag says. A scalar with a protobuf tag and the option "opt" without a pointer is always written,
-// and read back as its zero value: zero.
-// A pointer to a scalar keeps unset and zero apart in protobuf too and needs no mode.
+// Protobuf has one more reason. On the wire a slice or map that is unset, empty or null is the same: no bytes. Any
+// field with a protobuf tag that holds a slice or a map therefore needs undefined (or zero) as soon as it is locked,
+// whatever its json tag says. A scalar with a protobuf tag and the option "opt" without a pointer is always written,
+// and read back as its zero value: zero. A pointer to a scalar keeps unset and zero apart in protobuf too and needs no
+// mode.
 //
 // This is the section "Future outline: protobuf" of the Kubernetes proposal for immutable fields; zero is its more
 // advanced mode for fields that carry no omitempty.
@@ -50,19 +50,19 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Normalizer applies the marks of one schema to objects. It is immutable and safe for concurrent use. A nil Normalizer and
-// the zero one have no marks.
+// Normalizer applies the marks of one schema to objects. It is immutable and safe for concurrent use. A nil Normalizer
+// and the zero one have no marks.
 type Normalizer struct {
 	root *normalizer.Normalizer
 }
 
 // Compile reads the marks of s and of everything below it, through properties, additionalProperties, items and $ref; a
-// recursive $ref compiles once. resolve returns the schema that a $ref refers to and is called only while compiling; if it
-// is nil, "#/definitions/NAME" is looked up in the definitions of s. A nil s has no marks.
+// recursive $ref compiles once. resolve returns the schema that a $ref refers to and is called only while compiling; if
+// it is nil, "#/definitions/NAME" is looked up in the definitions of s. A nil s has no marks.
 //
-// The error has a line for each mistake of the schema, with its JSON pointer, in their order: a mark that is not on a property, a
-// value that is not a mode, mode zero where the schema has no type, a $ref that cannot be resolved. Cost: one visit for each
-// schema node.
+// The error has a line for each mistake of the schema, with its JSON pointer, in their order: a mark that is not on a
+// property, a value that is not a mode, mode zero where the schema has no type, a $ref that cannot be resolved. Cost:
+// one visit for each schema node.
 func Compile(s *spec.Schema, resolve func(ref string) (*spec.Schema, error)) (*Normalizer, error) {
 	root, _, problems := normalizer.Compile(schema.Read(s, resolve))
 	errs := make([]error, len(problems))
@@ -78,9 +78,10 @@ func Compile(s *spec.Schema, resolve func(ref string) (*spec.Schema, error)) (*N
 // Empty reports whether the schema has no marks, so that callers can skip the work.
 func (n *Normalizer) Empty() bool { return n == nil || n.root == nil }
 
-// Normalize returns obj without the properties that count as absent. obj is decoded JSON, and is not changed; the result
-// shares with it what does not change. If nothing changes, Normalize returns obj itself and allocates nothing. Normalizing
-// the result again returns the very same map. A nil map stays nil. Cost: one visit for each value, at any depth.
+// Normalize returns obj without the properties that count as absent. obj is decoded JSON, and is not changed; the
+// result shares with it what does not change. If nothing changes, Normalize returns obj itself and allocates nothing.
+// Normalizing the result again returns the very same map. A nil map stays nil. Cost: one visit for each value, at any
+// depth.
 func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 	if n == nil {
 		return obj

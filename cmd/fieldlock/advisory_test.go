@@ -11,8 +11,8 @@ const (
 	advisoryState = "the exit status is 0 instead of 1"
 )
 
-// TestAdvisory: in advisory mode everything is printed and refusals exit with 0; what cannot be read still exits with 2. With --git
-// the mode of OLD counts, so that a pull request cannot excuse itself.
+// TestAdvisory: in advisory mode everything is printed and refusals exit with 0; what cannot be read still exits with
+// 2. With --git the mode of OLD counts, so that a pull request cannot excuse itself.
 func TestAdvisory(t *testing.T) {
 	web := func(app string) string { return strings.ReplaceAll(selectorOf, "APP", app) }
 	with := func(settings, app string) map[string]string {

@@ -8,8 +8,8 @@ import (
 )
 
 // TestAttacks are changes of a locked field that somebody wants to get through check. What kubectl would send to the
-// API server is refused, and what is not read is an error: none ends with status 0. --strict is for what only the cluster
-// can decide: whether two files with one object go to one cluster, and whether a hook is one.
+// API server is refused, and what is not read is an error: none ends with status 0. --strict is for what only the
+// cluster can decide: whether two files with one object go to one cluster, and whether a hook is one.
 func TestAttacks(t *testing.T) {
 	a, b := widget("v1", "", "x", "{class: a}"), widget("v1", "", "x", "{class: b}")
 	trimmed := strings.TrimPrefix(b, "---\n")

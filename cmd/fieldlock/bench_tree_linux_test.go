@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// BenchmarkTree runs check as a program on 10,000 Deployments of 1 KB in 200 files on each side, of which one in ten has
-// changed: two directories, and two revisions of a repository; and on a change of three of them. It reports the time on all processors and
-// the most memory, of which the program itself takes about 50 MB.
+// BenchmarkTree runs check as a program on 10,000 Deployments of 1 KB in 200 files on each side, of which one in ten
+// has changed: two directories, and two revisions of a repository; and on a change of three of them. It reports the
+// time on all processors and the most memory, of which the program itself takes about 50 MB.
 func BenchmarkTree(b *testing.B) {
 	dir := b.TempDir()
 	command := filepath.Join(dir, "fieldlock")
@@ -65,8 +65,8 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// writeTree writes 200 files of 50 Deployments. In v2 every tenth has another image, and 20 have another selector. In v3 three have another
-// image, and one of them another selector.
+// writeTree writes 200 files of 50 Deployments. In v2 every tenth has another image, and 20 have another selector. In
+// v3 three have another image, and one of them another selector.
 func writeTree(b *testing.B, dir, tag string) {
 	b.Helper()
 	for file := range 200 {

@@ -15,8 +15,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
-// TestChangesAsCheck: package changes finds what check finds, in each case of the suites, and in one of ten of the built-in kinds and operators. Its
-// result is the report of the command, member by member, but for what concerns files and units, and for flags in advice.
+// TestChangesAsCheck: package changes finds what check finds, in each case of the suites, and in one of ten of the
+// built-in kinds and operators. Its result is the report of the command, member by member, but for what concerns files
+// and units, and for flags in advice.
 func TestChangesAsCheck(t *testing.T) {
 	dir := t.TempDir()
 	ran := 0

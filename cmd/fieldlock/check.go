@@ -262,7 +262,8 @@ func (c *checkCommand) print(r *compare.Report) error {
 	return nil
 }
 
-// source is a way to give check its two sides. To add one takes a function that makes it, and an entry in checkCommand.from.
+// source is a way to give check its two sides. To add one takes a function that makes it, and an entry in
+// checkCommand.from.
 type source struct {
 	flags func(cmd *cobra.Command)
 	// given reports whether the command line asks for the source. It returns an error if it asks for what does not go

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestApplierFlags: --applier decides what differs between deployment tools, and --refuse-deletions what may not go away.
+// TestApplierFlags: --applier decides what differs between deployment tools, and --refuse-deletions what may not go
+// away.
 func TestApplierFlags(t *testing.T) {
 	deployment := func(strategy string) string {
 		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n" + strategy +

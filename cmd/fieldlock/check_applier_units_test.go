@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAppliersOfUnits: the unit says who applies its objects, whether it replaces them, and whether it deletes what is gone.
+// TestAppliersOfUnits: the unit says who applies its objects, whether it replaces them, and whether it deletes what is
+// gone.
 func TestAppliersOfUnits(t *testing.T) {
 	const claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	deployment := func(strategy, label string) string {
@@ -64,8 +65,8 @@ func TestAppliersOfUnits(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfUnits: an object without a namespace gets the namespace of its Application or HelmRelease. It moves with that
-// namespace, and commands name it.
+// TestNamespacesOfUnits: an object without a namespace gets the namespace of its Application or HelmRelease. It moves
+// with that namespace, and commands name it.
 func TestNamespacesOfUnits(t *testing.T) {
 	const claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	class := func(provisioner string) string {
@@ -224,8 +225,9 @@ func TestGoneUnits(t *testing.T) {
 	}
 }
 
-// TestLeavesUnit: an object that its unit no longer applies is deleted, if the tool prunes, although its manifest stays in the tree as a
-// file that no unit reads. The manifest is compared as an update too, because people may apply the file themselves.
+// TestLeavesUnit: an object that its unit no longer applies is deleted, if the tool prunes, although its manifest stays
+// in the tree as a file that no unit reads. The manifest is compared as an update too, because people may apply the
+// file themselves.
 func TestLeavesUnit(t *testing.T) {
 	const (
 		claim  = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
@@ -275,8 +277,8 @@ func TestLeavesUnit(t *testing.T) {
 	}
 }
 
-// TestReinstalledReleases: Flux uninstalls a release first if its name, its namespaces or the name of its chart change. No object is
-// updated, and all of OLD go with their cost, but for those that Helm keeps.
+// TestReinstalledReleases: Flux uninstalls a release first if its name, its namespaces or the name of its chart change.
+// No object is updated, and all of OLD go with their cost, but for those that Helm keeps.
 func TestReinstalledReleases(t *testing.T) {
 	release := func(options string) string {
 		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: shop}\n" +
@@ -315,8 +317,8 @@ func TestReinstalledReleases(t *testing.T) {
 	}
 }
 
-// TestSyncedByArgoCD: of two manifests of one object in an Application the last one counts, and fields that it ignores stay as they are if
-// its syncs respect that.
+// TestSyncedByArgoCD: of two manifests of one object in an Application the last one counts, and fields that it ignores
+// stay as they are if its syncs respect that.
 func TestSyncedByArgoCD(t *testing.T) {
 	deployment := func(label string) string {
 		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: " + label + "}}\n" +
@@ -362,8 +364,8 @@ func TestSyncedByArgoCD(t *testing.T) {
 	}
 }
 
-// TestWaysOutOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands of
-// ways out name it, too; kinds without namespaces are left alone.
+// TestWaysOutOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands
+// of ways out name it, too; kinds without namespaces are left alone.
 func TestWaysOutOfUnits(t *testing.T) {
 	const (
 		crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n" +

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// TestCheckChartRevisions compares two revisions of a chart and of the values that it is deployed with. The schema and the
-// defaults come from the chart, each side's from its own revision.
+// TestCheckChartRevisions compares two revisions of a chart and of the values that it is deployed with. The schema and
+// the defaults come from the chart, each side's from its own revision.
 func TestCheckChartRevisions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

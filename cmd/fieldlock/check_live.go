@@ -107,8 +107,8 @@ type groupKind struct{ group, kind string }
 
 func kindOf(o *manifest.Object) groupKind { return groupKind{o.Group, o.Kind} }
 
-// liveCRDs adds the CRDs of the cluster that define the kinds of objects, and returns these kinds. The cluster has the CRDs
-// before and after the change, unless NEW has others.
+// liveCRDs adds the CRDs of the cluster that define the kinds of objects, and returns these kinds. The cluster has the
+// CRDs before and after the change, unless NEW has others.
 func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object, in *compare.Input) (defined map[groupKind]bool) {
 	f := manifest.File{Name: manifest.Cluster, Path: manifest.Cluster, Found: true}
 	given, asked := map[groupKind]bool{}, map[groupKind]bool{}

@@ -13,7 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// liveServer answers GET requests by their path, with YAML, and dry runs with refusal. It fails the test on any other write.
+// liveServer answers GET requests by their path, with YAML, and dry runs with refusal. It fails the test on any other
+// write.
 func liveServer(t *testing.T, answers map[string]string, refusal string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,8 @@ metadata: {name: all}
 spec: {policyName: class, validationActions: [Deny]}
 `
 
-// TestCheckPolicies: a policy among the manifests, or given with --schema, refuses an update; text and JSON name it once.
+// TestCheckPolicies: a policy among the manifests, or given with --schema, refuses an update; text and JSON name it
+// once.
 func TestCheckPolicies(t *testing.T) {
 	crd := widgets("None", "class: {type: string}", "")
 	files := map[string]string{
@@ -63,8 +64,8 @@ func TestCheckPolicies(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfUnchangedFiles: a policy that the change does not touch finds its parameters, the CRD of these and the namespace
-// where they are, in files and units that the change does not touch either.
+// TestPoliciesOfUnchangedFiles: a policy that the change does not touch finds its parameters, the CRD of these and the
+// namespace where they are, in files and units that the change does not touch either.
 func TestPoliciesOfUnchangedFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -103,8 +103,8 @@ spec:
   versions:
 `
 
-// caches is a CRD in the layout of controller-gen, with one version. The texts are lines of it: of the version, the properties of
-// spec, and more of spec or beside it.
+// caches is a CRD in the layout of controller-gen, with one version. The texts are lines of it: of the version, the
+// properties of spec, and more of spec or beside it.
 func caches(ofVersion, properties, more string) string {
 	return cachesHead + `  - name: v1
     served: true

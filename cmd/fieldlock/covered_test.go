@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// TestRecord: a unit that cannot be rendered is not covered if anything changed that it may read, also behind the first reference that
-// the tree lacks. An ordinary change beside it is complete, also with --strict.
+// TestRecord: a unit that cannot be rendered is not covered if anything changed that it may read, also behind the first
+// reference that the tree lacks. An ordinary change beside it is complete, also with --strict.
 func TestRecord(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -129,7 +129,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// wantComplete checks a change of files in a repository: nothing is refused, and the report is complete or not, also for --strict.
+// wantComplete checks a change of files in a repository: nothing is refused, and the report is complete or not, also
+// for --strict.
 func wantComplete(t *testing.T, old map[string]string, changes []string, complete bool) {
 	t.Helper()
 	repositoryOf(t, with(old, "README.md", "about\n"), nil)
@@ -148,7 +149,8 @@ func wantComplete(t *testing.T, old map[string]string, changes []string, complet
 	}
 }
 
-// TestRecordOfAnotherRepository: an ApplicationSet whose chart is the root of another repository reads no file of this one.
+// TestRecordOfAnotherRepository: an ApplicationSet whose chart is the root of another repository reads no file of this
+// one.
 func TestRecordOfAnotherRepository(t *testing.T) {
 	set := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: sets, namespace: argocd}\nspec:\n  generators: [{clusters: {}}]\n" +
 		"  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n" +
@@ -165,8 +167,9 @@ func TestRecordOfAnotherRepository(t *testing.T) {
 	}
 }
 
-// TestRenderedInPart: a unit that lacks a remote base, a file of a generator or a dependency is rendered without it, and what it prints is
-// checked. Where the tool would not succeed, the refusals of what the unit reads are unknown and name the unit.
+// TestRenderedInPart: a unit that lacks a remote base, a file of a generator or a dependency is rendered without it,
+// and what it prints is checked. Where the tool would not succeed, the refusals of what the unit reads are unknown and
+// name the unit.
 func TestRenderedInPart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -244,8 +247,8 @@ func TestRenderedInPart(t *testing.T) {
 	}
 }
 
-// TestRenderingsOfUnchangedUnits: a unit that does not change and lacks something is rendered once, and only if its rules are needed. The script
-// of a generator that names a group of definitions defines nothing.
+// TestRenderingsOfUnchangedUnits: a unit that does not change and lacks something is rendered once, and only if its
+// rules are needed. The script of a generator that names a group of definitions defines nothing.
 func TestRenderingsOfUnchangedUnits(t *testing.T) {
 	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n" +
 		"spec: {group: example.com, names: {kind: Widget, plural: widgets}}\n"
@@ -309,8 +312,8 @@ func TestRulesOfFailingUnits(t *testing.T) {
 	}
 }
 
-// TestFates: a changed file that could be deployed and that nothing reads is not covered; what cannot be deployed is no reason against
-// a tick.
+// TestFates: a changed file that could be deployed and that nothing reads is not covered; what cannot be deployed is no
+// reason against a tick.
 func TestFates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -366,7 +369,8 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// TestExpectedOutput: expected output of tests is left out only where no unit reads it, and read if the settings or the command line say so.
+// TestExpectedOutput: expected output of tests is left out only where no unit reads it, and read if the settings or the
+// command line say so.
 func TestExpectedOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -404,8 +408,8 @@ func TestExpectedOutput(t *testing.T) {
 	}
 }
 
-// TestLimits: a changed unit that a limit stops is an error, also if OLD is as slow: a change that makes rendering slow must not hide what
-// it does. An unchanged one is none.
+// TestLimits: a changed unit that a limit stops is an error, also if OLD is as slow: a change that makes rendering slow
+// must not hide what it does. An unchanged one is none.
 func TestLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for limits")

@@ -36,8 +36,9 @@ func (c *secondChange) run(t *testing.T) {
 	}
 }
 
-// TestOverridden: a unit that an earlier change put around a file sets a locked field to the value that it had then. What it prints stays, so
-// nothing is refused; but whoever applies the file as it is written is told. Ordinary overlays are quiet.
+// TestOverridden: a unit that an earlier change put around a file sets a locked field to the value that it had then.
+// What it prints stays, so nothing is refused; but whoever applies the file as it is written is told. Ordinary overlays
+// are quiet.
 func TestOverridden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -93,8 +94,8 @@ func TestOverridden(t *testing.T) {
 	}
 }
 
-// TestPrintedReferences: what a definition refers to counts as a unit prints it, with what kustomize generates and patches, also behind a
-// decoy: an object of the same name in a file that nobody applies.
+// TestPrintedReferences: what a definition refers to counts as a unit prints it, with what kustomize generates and
+// patches, also behind a decoy: an object of the same name in a file that nobody applies.
 func TestPrintedReferences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -271,8 +271,8 @@ type inPlace struct {
 	again         string // the command that writes the files
 }
 
-// run exports the files that paths name. Of a directory, files without a CRD are skipped. A file that cannot be read does not
-// keep the others from being written.
+// run exports the files that paths name. Of a directory, files without a CRD are skipped. A file that cannot be read
+// does not keep the others from being written.
 func (x inPlace) run(s streams, paths []string) error {
 	result := report.InPlace{UpToDate: true, Files: []report.InPlaceFile{}}
 	var errs []error

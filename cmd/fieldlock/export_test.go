@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
-// exportedWidgets is a CRD with a lock of each kind that export meets: on a required field, on an optional one, on the keys of a
-// map, and two without a rule: on items without limits, which cost too much, and on unknown fields.
+// exportedWidgets is a CRD with a lock of each kind that export meets: on a required field, on an optional one, on the
+// keys of a map, and two without a rule: on items without limits, which cost too much, and on unknown fields.
 const exportedWidgets = `# widgets of example.com
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -188,8 +188,8 @@ func validCRD(t *testing.T, text string) {
 	}
 }
 
-// schemaMistakes returns what an API server refuses in the schemas of a CRD: what is not structural, and rules. The end-to-end tests
-// ask a server about whole CRDs.
+// schemaMistakes returns what an API server refuses in the schemas of a CRD: what is not structural, and rules. The
+// end-to-end tests ask a server about whole CRDs.
 func schemaMistakes(t *testing.T, v1 *apiextensionsv1.CustomResourceDefinition) (mistakes []any) {
 	t.Helper()
 	for _, v := range v1.Spec.Versions {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestExportInPlace: --check shows what -w would write, -w writes it once, and then all is up to date. Files without a CRD and
-// CRDs without locks stay as they are.
+// TestExportInPlace: --check shows what -w would write, -w writes it once, and then all is up to date. Files without a
+// CRD and CRDs without locks stay as they are.
 func TestExportInPlace(t *testing.T) {
 	free := widgets("None", "class: {type: string}", "")
 	dir := writeFiles(t, map[string]string{
@@ -75,7 +75,8 @@ func TestExportInPlaceJSON(t *testing.T) {
 	}
 }
 
-// TestExportInPlaceMistakes: what cannot be written in place is bad usage; a file that cannot be read does not stop the others.
+// TestExportInPlaceMistakes: what cannot be written in place is bad usage; a file that cannot be read does not stop the
+// others.
 func TestExportInPlaceMistakes(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"crds/a.yaml": strings.Replace(exportedWidgets, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1), "crds/b.yaml": exportedWidgets, "note.yaml": "kind: Note\napiVersion: v1\n",

@@ -59,7 +59,8 @@ const externalLocks = `locks:
 aliases: {x-deckhouse-immutable: [NoUnset, NoModify]}
 `
 
-// TestExternalLocks: locks of --locks and of the settings reach CRDs, built-in kinds and OpenAPI documents, in each verb.
+// TestExternalLocks: locks of --locks and of the settings reach CRDs, built-in kinds and OpenAPI documents, in each
+// verb.
 func TestExternalLocks(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"crd.yaml": certificates, "locks.yaml": externalLocks,

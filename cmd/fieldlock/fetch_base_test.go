@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch/repotest"
 )
 
-// TestFetchBase: with --fetch, a kustomization's remote bases come from their repositories if a tag or a full commit is named. In
-// each row NEW has another revision, whose claim has another storage class.
+// TestFetchBase: with --fetch, a kustomization's remote bases come from their repositories if a tag or a full commit is
+// named. In each row NEW has another revision, whose claim has another storage class.
 func TestFetchBase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

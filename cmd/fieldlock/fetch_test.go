@@ -11,9 +11,9 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 )
 
-// TestFetch: with --fetch, charts and dependencies that the tree lacks come from their repositories, and a change of their version
-// or values is judged. Without it, nothing asks the repository, and the unit is not covered. In each row, the chart's version 2
-// or the value slow changes the storage class of a claim.
+// TestFetch: with --fetch, charts and dependencies that the tree lacks come from their repositories, and a change of
+// their version or values is judged. Without it, nothing asks the repository, and the unit is not covered. In each row,
+// the chart's version 2 or the value slow changes the storage class of a claim.
 func TestFetch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -165,7 +165,8 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestNoPrograms: without --git, check and render run neither git nor helm nor kustomize, also for what would have to be fetched.
+// TestNoPrograms: without --git, check and render run neither git nor helm nor kustomize, also for what would have to
+// be fetched.
 func TestNoPrograms(t *testing.T) {
 	const app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: store, namespace: argocd}\nspec:\n  project: default\n" +
 		"  source: {repoURL: 'http://127.0.0.1:1', chart: store, targetRevision: 1.0.0}\n  destination: {server: a, namespace: shop}\n"

@@ -145,8 +145,8 @@ func TestHostileOutput(t *testing.T) {
 
 var workflowCommand = regexp.MustCompile(`^::(error|warning|notice) `)
 
-// harmfulLine returns the first line of an output that a terminal or a CI system would act on, but for the commands that
-// the output is made of.
+// harmfulLine returns the first line of an output that a terminal or a CI system would act on, but for the commands
+// that the output is made of.
 func harmfulLine(out string, commands bool) string {
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")

@@ -18,8 +18,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
-// onlyInCI skips a test that takes minutes on an empty machine, such as one that builds other programs, unless FIELDLOCK_INSTALL is
-// set: steps of .ci/run set it.
+// onlyInCI skips a test that takes minutes on an empty machine, such as one that builds other programs, unless
+// FIELDLOCK_INSTALL is set: steps of .ci/run set it.
 func onlyInCI(t *testing.T) {
 	t.Helper()
 	if os.Getenv("FIELDLOCK_INSTALL") == "" {
@@ -27,8 +27,9 @@ func onlyInCI(t *testing.T) {
 	}
 }
 
-// TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder, with a
-// release of this tree: an archive as .goreleaser.yaml says, and a module proxy. It builds all anew, with the flags of a release.
+// TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder,
+// with a release of this tree: an archive as .goreleaser.yaml says, and a module proxy. It builds all anew, with the
+// flags of a release.
 func TestPageReleases(t *testing.T) {
 	onlyInCI(t)
 	archives, bin := t.TempDir(), t.TempDir()
@@ -104,8 +105,8 @@ func readmeGo(t *testing.T) string {
 
 const libraryPath = "github.com/fieldlock/fieldlock"
 
-// newReleaseProxy makes a module proxy that has the next release of this tree's three modules, and returns its version and
-// the environment to use it in.
+// newReleaseProxy makes a module proxy that has the next release of this tree's three modules, and returns its version
+// and the environment to use it in.
 func newReleaseProxy(t *testing.T) (version string, env []string) {
 	t.Helper()
 	file, err := os.ReadFile("go.mod")
@@ -130,7 +131,8 @@ func newReleaseProxy(t *testing.T) (version string, env []string) {
 		t.Fatal(err)
 	}
 	cache, proxies, _ := strings.Cut(strings.TrimSpace(string(settings)), "\n")
-	// The other modules come from the cache, where go.sum has judged them; a cache of its own keeps this release out of it.
+	// The other modules come from the cache, where go.sum has judged them; a cache of its own keeps this release out of
+	// it.
 	return version, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOSUMDB=off", "GOMODCACHE="+t.TempDir(),
 		"GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+proxies)
 }
@@ -165,8 +167,8 @@ func addModule(t *testing.T, proxy, dir string, m module.Version) {
 	}
 }
 
-// TestPreCommitInstall runs the two installs of pre-commit in a fresh clone: `go install ./...`, which covers the library
-// alone, and the additional dependencies of the hooks.
+// TestPreCommitInstall runs the two installs of pre-commit in a fresh clone: `go install ./...`, which covers the
+// library alone, and the additional dependencies of the hooks.
 func TestPreCommitInstall(t *testing.T) {
 	onlyInCI(t)
 	clone, bin := filepath.Join(t.TempDir(), "clone"), t.TempDir()

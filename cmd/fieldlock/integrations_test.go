@@ -123,7 +123,8 @@ func TestActionCheck(t *testing.T) {
 	shallow := filepath.Join(t.TempDir(), "shallow")
 	run(origin, "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
 
-	// A pull request whose target has moved on: it changes another object than the target does. The merge commit is GitHub's.
+	// A pull request whose target has moved on: it changes another object than the target does. The merge commit is
+	// GitHub's.
 	head := run(origin, "rev-parse", "HEAD")
 	run(origin, "checkout", "--quiet", "-b", "target", base)
 	write("other/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nimmutable: true\ndata: {a: b}\n")
@@ -210,7 +211,8 @@ func TestActionCheck(t *testing.T) {
 	}
 }
 
-// actionScript returns the path of the action's script. It skips a test where the programs that the script calls are missing.
+// actionScript returns the path of the action's script. It skips a test where the programs that the script calls are
+// missing.
 func actionScript(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"bash", "git"} {
@@ -245,8 +247,8 @@ func TestActionFetch(t *testing.T) {
 	}
 }
 
-// TestActionDownload: the action downloads the command of a release. It fails if the checksum is wrong, and builds the command
-// if there is no release for the version or the machine.
+// TestActionDownload: the action downloads the command of a release. It fails if the checksum is wrong, and builds the
+// command if there is no release for the version or the machine.
 func TestActionDownload(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "tar", "sha256sum"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -326,8 +328,8 @@ type pipelines struct {
 	base, source, target, train string
 }
 
-// newPipelines makes the repository. The branch change alters a selector, the target another immutable object; train is the target
-// with the change that a merge train has before this one.
+// newPipelines makes the repository. The branch change alters a selector, the target another immutable object; train is
+// the target with the change that a merge train has before this one.
 func newPipelines(t *testing.T) *pipelines {
 	p := &pipelines{t: t}
 	others := func(value string) map[string]string {
@@ -397,9 +399,10 @@ func pageScript(t *testing.T, with string) string {
 	return ""
 }
 
-// TestPipelines: the scripts for GitLab and Jenkins report what a change breaks, and nothing that others merged. GitLab sets
-// CI_MERGE_REQUEST_TARGET_BRANCH_SHA where it tests merged results, also rebased ones: what the change was merged into, in a train
-// with the changes before it. Its runner fetches all branches where GIT_DEPTH is 0; Jenkins may fetch the change alone.
+// TestPipelines: the scripts for GitLab and Jenkins report what a change breaks, and nothing that others merged. GitLab
+// sets CI_MERGE_REQUEST_TARGET_BRANCH_SHA where it tests merged results, also rebased ones: what the change was merged
+// into, in a train with the changes before it. Its runner fetches all branches where GIT_DEPTH is 0; Jenkins may fetch
+// the change alone.
 func TestPipelines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -474,7 +477,8 @@ type preCommitHook struct {
 }
 
 // call returns the arguments of the command that pre-commit runs for the staged files; nil if it skips the hook
-// (pre_commit/commands/run.py: _run_single_hook; pre_commit/git.py: get_staged_files, which leaves out files that are gone).
+// (pre_commit/commands/run.py: _run_single_hook; pre_commit/git.py: get_staged_files, which leaves out files that are
+// gone).
 func (h preCommitHook) call(t *testing.T) []string {
 	t.Helper()
 	names := strings.Split(strings.TrimSuffix(runGit(t, "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB"), "\x00"), "\x00")
@@ -489,8 +493,8 @@ func (h preCommitHook) call(t *testing.T) []string {
 	return args
 }
 
-// TestPreCommitCheck: the hook finds what a commit breaks by whichever file: one without an extension, one of a generator or a chart,
-// one that moves, one that goes.
+// TestPreCommitCheck: the hook finds what a commit breaks by whichever file: one without an extension, one of a
+// generator or a chart, one that moves, one that goes.
 func TestPreCommitCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestInterruptedRender: --render that a signal ends leaves neither the copies of the trees nor its command, nor what that has started.
+// TestInterruptedRender: --render that a signal ends leaves neither the copies of the trees nor its command, nor what
+// that has started.
 func TestInterruptedRender(t *testing.T) {
 	if os.Getenv("FIELDLOCK_TEST_MAIN") != "" {
 		os.Exit(run([]string{"check", "--git", "HEAD..HEAD", "--render", "sh -c 'sleep 600 & echo $! >$PIDS/child; wait'"}, streams{os.Stdin, os.Stdout, os.Stderr}))

@@ -12,8 +12,9 @@ import (
 
 const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0"
 
-// TestKubebuilder: the three lines of the Makefile that docs/crds.md has, with the newest controller-gen. What it generates gets
-// the rules of all markers; that is up to date in every way to ask for it, and after the next controller-gen the same again.
+// TestKubebuilder: the three lines of the Makefile that docs/crds.md has, with the newest controller-gen. What it
+// generates gets the rules of all markers; that is up to date in every way to ask for it, and after the next
+// controller-gen the same again.
 func TestKubebuilder(t *testing.T) {
 	onlyInCI(t)
 	const api = "./testdata/kubebuilder/api/..."
@@ -67,7 +68,8 @@ func TestKubebuilder(t *testing.T) {
 	}
 }
 
-// TestLintFixGoAsControllerGen: what lint --fix --go writes into a CRD is what controller-gen then makes of the Go source, byte by byte.
+// TestLintFixGoAsControllerGen: what lint --fix --go writes into a CRD is what controller-gen then makes of the Go
+// source, byte by byte.
 func TestLintFixGoAsControllerGen(t *testing.T) {
 	onlyInCI(t)
 	files := map[string]string{"api/v1/types.go": `// +groupName=example.com

@@ -37,8 +37,8 @@ func TestRepeatedKeys(t *testing.T) {
 	}
 }
 
-// TestMovedIntoAHiddenDirectory: an object that NEW has only below a directory with a dot counts as deleted, with a note;
-// where kubectl apply -R would be refused, the verdict is unknown.
+// TestMovedIntoAHiddenDirectory: an object that NEW has only below a directory with a dot counts as deleted, with a
+// note; where kubectl apply -R would be refused, the verdict is unknown.
 func TestMovedIntoAHiddenDirectory(t *testing.T) {
 	a, b := widget("v1", "", "x", "{class: a}"), widget("v1", "", "x", "{class: b}")
 	for _, test := range []struct {

@@ -48,7 +48,8 @@ func (x *fixer) leave(stderr io.Writer, f *audit.Finding, why string) {
 	x.warn(stderr, fmt.Sprintf("%s: the fix of %s at %s is left out: %s", f.Position.Filename, f.Rule, f.Path, why))
 }
 
-// fix writes the safe fixes of findings into the files of their CRDs, and returns the files that it wrote. It leaves out a fix that an API server would refuse because its rule costs too much.
+// fix writes the safe fixes of findings into the files of their CRDs, and returns the files that it wrote. It leaves
+// out a fix that an API server would refuse because its rule costs too much.
 func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []string, err error) {
 	var safe []*audit.Finding
 	for i := range findings {
@@ -229,7 +230,8 @@ func (g *goTypes) know(crds []*crd.CRD) {
 	}
 }
 
-// node returns a node of the CRD that a finding is about. It returns false for a CRD that is not made from the packages.
+// node returns a node of the CRD that a finding is about. It returns false for a CRD that is not made from the
+// packages.
 func (g *goTypes) node(f *audit.Finding, version, schemaPath string) (markers.Node, bool) {
 	n, ok := g.kinds[definition{f.Position.Filename, f.CRD}]
 	n.Version, n.SchemaPath = version, schemaPath
@@ -268,8 +270,8 @@ func (g *goTypes) annotate(findings []audit.Finding) {
 	}
 }
 
-// placed returns the findings whose fixes can be made in Go too, or are of CRDs that are not made from the packages. Leave is
-// called for the others.
+// placed returns the findings whose fixes can be made in Go too, or are of CRDs that are not made from the packages.
+// Leave is called for the others.
 func (g *goTypes) placed(findings []*audit.Finding, leave func(f *audit.Finding, why string)) ([]*audit.Finding, error) {
 	for {
 		additions, by := slices.Clone(g.added), make([]*audit.Finding, len(g.added))

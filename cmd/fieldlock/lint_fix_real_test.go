@@ -19,7 +19,8 @@ import (
 
 // TestLintFixOfRealCRDs: after lint --fix, every single update of the CRDs of other projects that was allowed before is
 // still allowed, except the ways around: an update that removes what a companion keeps, and one that a rule of another
-// served version refuses. Random updates, from a fixed seed. Of the ways around that it is for, at least 95 % are refused.
+// served version refuses. Random updates, from a fixed seed. Of the ways around that it is for, at least 95 % are
+// refused.
 func TestLintFixOfRealCRDs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it lints and fixes many CRDs")
@@ -96,7 +97,8 @@ type fixTally struct {
 	Allowed int // updates before and after
 	Closed  int // updates that get around a rule
 
-	// Ways around that have objects, of these the ones that --fix is for, and of these the ones that are refused after it.
+	// Ways around that have objects, of these the ones that --fix is for, and of these the ones that are refused after
+	// it.
 	Shown, Fixed, Refused int
 }
 

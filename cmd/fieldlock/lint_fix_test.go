@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestLintFix: the holes that a rule closes without harm are gone, every other byte stays, and an API server accepts the
-// result. A second run changes nothing.
+// TestLintFix: the holes that a rule closes without harm are gone, every other byte stays, and an API server accepts
+// the result. A second run changes nothing.
 func TestLintFix(t *testing.T) {
 	before := "# the comment stays\n" + caches("", `
               engine:   # two updates get around this rule
@@ -56,8 +56,8 @@ func TestLintFix(t *testing.T) {
 	}
 }
 
-// TestLintFixCopiesRules: a rule that one served version has and another lacks is copied to it, with its message, and only
-// where the other version has the fields that the rule reads.
+// TestLintFixCopiesRules: a rule that one served version has and another lacks is copied to it, with its message, and
+// only where the other version has the fields that the rule reads.
 func TestLintFixCopiesRules(t *testing.T) {
 	const versionText = `  - name: NAME
     served: SERVED

@@ -15,8 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
-// TestLintFixKeepsUpdates: after lint --fix, every single update of a real CRD that was allowed before is still allowed,
-// except those that remove a field or a parent to get around a rule.
+// TestLintFixKeepsUpdates: after lint --fix, every single update of a real CRD that was allowed before is still
+// allowed, except those that remove a field or a parent to get around a rule.
 func TestLintFixKeepsUpdates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it downloads modules")

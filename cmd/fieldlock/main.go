@@ -54,8 +54,9 @@ func collect(percent int) {
 	}
 }
 
-// collectRarely is for work whose allocations are nearly all garbage at once: the heap may grow to five times what is in use, as
-// long as the program takes less than 768 MB, or three times what it takes now that it has read its input. The environment wins.
+// collectRarely is for work whose allocations are nearly all garbage at once: the heap may grow to five times what is
+// in use, as long as the program takes less than 768 MB, or three times what it takes now that it has read its input.
+// The environment wins.
 func collectRarely() {
 	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -66,8 +67,8 @@ func collectRarely() {
 	collect(400)
 }
 
-// asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:
-// with -V=full, with -flags, or with flags and the description of a package.
+// asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix
+// -fixtool=fieldlock` do: with -V=full, with -flags, or with flags and the description of a package.
 func asVettool(args []string) bool {
 	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") {
 		return true
@@ -216,8 +217,9 @@ func completeMinors(command *cobra.Command) {
 	completeWith(command, "kubernetes-version", minors...)
 }
 
-// completeKinds completes a built-in kind: in lower case, or as manifests write it if the word begins with a capital letter. A
-// kind that several groups have carries its group. Without such a kind the shell completes the names of files.
+// completeKinds completes a built-in kind: in lower case, or as manifests write it if the word begins with a capital
+// letter. A kind that several groups have carries its group. Without such a kind the shell completes the names of
+// files.
 func completeKinds(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	kinds, err := builtin.For("")
 	if err != nil {

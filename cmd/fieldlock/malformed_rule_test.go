@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMalformedRules: a rule that calls a function with too few or too many arguments does not compile on a server. lint,
-// import and check of a CRD with such rules end with a report, not with a panic.
+// TestMalformedRules: a rule that calls a function with too few or too many arguments does not compile on a server.
+// lint, import and check of a CRD with such rules end with a report, not with a panic.
 func TestMalformedRules(t *testing.T) {
 	var rules []string
 	for _, name := range []string{"has", "hasValue", "size", "matches", "startsWith", "contains", "orValue", "value", "all", "exists", "exists_one", "map", "filter", "split", "optional.of"} {

@@ -74,8 +74,8 @@ func TestMarkersWrite(t *testing.T) {
 	}
 }
 
-// TestMarkersAnnotation: what a stock API server leaves of the CRD, its typed form with the annotation, has the locks of the
-// file.
+// TestMarkersAnnotation: what a stock API server leaves of the CRD, its typed form with the annotation, has the locks
+// of the file.
 func TestMarkersAnnotation(t *testing.T) {
 	dir := crdFolder(t)
 	file := filepath.Join(dir, "widgets.yaml")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMovedToAPath: an object that moves into a path that is named is compared with what OLD had elsewhere, and nothing outside of
-// the paths is judged. This is what pre-commit needs, which names only the new file of one that moved.
+// TestMovedToAPath: an object that moves into a path that is named is compared with what OLD had elsewhere, and nothing
+// outside of the paths is judged. This is what pre-commit needs, which names only the new file of one that moved.
 func TestMovedToAPath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -90,8 +90,8 @@ func joined(errs []error) error {
 	return fmt.Errorf("%s", strings.Join(lines, "\n  "))
 }
 
-// progress shows how far the work is, when it takes long enough for anyone to ask: on a terminal in one line that changes, in the log of
-// a CI system by a line now and then. Safe for concurrent use; a nil progress shows nothing.
+// progress shows how far the work is, when it takes long enough for anyone to ask: on a terminal in one line that
+// changes, in the log of a CI system by a line now and then. Safe for concurrent use; a nil progress shows nothing.
 type progress struct {
 	w     io.Writer
 	stop  chan struct{}
@@ -112,8 +112,8 @@ const (
 	progressInLog = 10 * time.Second
 )
 
-// newProgress returns a progress that draws until it is ended, or nil where nobody looks: w is neither a terminal nor the log of a CI
-// system.
+// newProgress returns a progress that draws until it is ended, or nil where nobody looks: w is neither a terminal nor
+// the log of a CI system.
 func newProgress(w io.Writer) *progress {
 	switch {
 	case report.IsTerminal(w):

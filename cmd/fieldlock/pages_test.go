@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// readPages returns the code of the README and the pages in docs. The page docs/commands.md has the examples of the help.
+// readPages returns the code of the README and the pages in docs. The page docs/commands.md has the examples of the
+// help.
 func readPages(t *testing.T) []page.Block {
 	t.Helper()
 	blocks, err := page.Read("../..")
@@ -42,8 +43,8 @@ func readPages(t *testing.T) []page.Block {
 	return blocks
 }
 
-// TestPageSessions runs the commands that the README and the pages in docs show with their output, and compares what they
-// print; a line "…" stands for any lines.
+// TestPageSessions runs the commands that the README and the pages in docs show with their output, and compares what
+// they print; a line "…" stands for any lines.
 func TestPageSessions(t *testing.T) {
 	blocks := readPages(t)
 	t.Chdir("../..")
@@ -78,9 +79,9 @@ func checkSession(t *testing.T, args []string, shown string) {
 	}
 }
 
-// TestPageCommands runs every command of the README and the pages in docs that needs neither a cluster nor a release; examples/e2e
-// and install_test.go run those. The commands of a block run one after the other in one folder, which has the
-// files that they name. fieldlock may refuse, and nothing else may fail.
+// TestPageCommands runs every command of the README and the pages in docs that needs neither a cluster nor a release;
+// examples/e2e and install_test.go run those. The commands of a block run one after the other in one folder, which has
+// the files that they name. fieldlock may refuse, and nothing else may fail.
 func TestPageCommands(t *testing.T) {
 	onlyInCI(t)
 	p := newPageRunner(t)
@@ -232,8 +233,8 @@ func commandProgram(t *testing.T) string {
 	return self
 }
 
-// TestPageBlocks: each block of code on a page is read or run by a test, which judges names, or shows something that cannot run.
-// Only blocks without language have commands.
+// TestPageBlocks: each block of code on a page is read or run by a test, which judges names, or shows something that
+// cannot run. Only blocks without language have commands.
 func TestPageBlocks(t *testing.T) {
 	commands := regexp.MustCompile(`(?m)^(fieldlock|kubectl|helm|go|git|flux|argocd|npm|curl) `)
 	took := map[string]int{}
@@ -263,8 +264,8 @@ type judge struct {
 	takes func(b page.Block) bool
 }
 
-// judges are asked in this order: the first that takes a block has it. The names of tests outside of this file have their folder; a
-// reason in place of a test begins with "none".
+// judges are asked in this order: the first that takes a block has it. The names of tests outside of this file have
+// their folder; a reason in place of a test begins with "none".
 var judges = []judge{
 	{"TestPageSessions", func(b page.Block) bool { _, _, ok := b.Session(); return ok }},
 	{"TestPageCommands, examples/e2e TestPageCommands, TestPageReleases, .ci/run", func(b page.Block) bool { return len(b.Commands()) > 0 || b.Language == "make" }},
@@ -388,8 +389,8 @@ func TestPageMarks(t *testing.T) {
 	}
 }
 
-// TestPageParameters: the params.yaml and the operator.yaml that docs/parameters.md begins with are valid, and they are about the
-// words that KUDO authors look for.
+// TestPageParameters: the params.yaml and the operator.yaml that docs/parameters.md begins with are valid, and they are
+// about the words that KUDO authors look for.
 func TestPageParameters(t *testing.T) {
 	blocks := blocksFor(t, "TestPageParameters")
 	if len(blocks) != 2 {
@@ -410,9 +411,10 @@ func TestPageParameters(t *testing.T) {
 	}
 }
 
-// TestPageGo vets the Go of the pages and runs it in a fresh module that uses this tree as a release. It uses snippets that are whole
-// files unchanged, and completes the others with the text in goParts. The programs on the page for servers are run by the tests in
-// testdata/servers, one for each package; the one that needs controller-runtime is tested in examples/validator.
+// TestPageGo vets the Go of the pages and runs it in a fresh module that uses this tree as a release. It uses snippets
+// that are whole files unchanged, and completes the others with the text in goParts. The programs on the page for
+// servers are run by the tests in testdata/servers, one for each package; the one that needs controller-runtime is
+// tested in examples/validator.
 func TestPageGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a test of a CRD")
@@ -510,7 +512,8 @@ spec:
               replicas: {type: integer}
 `
 
-// TestPageSchemas: lint warns about no schema that the README and the page for CRDs show, and about the classic hole on the page of CEL.
+// TestPageSchemas: lint warns about no schema that the README and the page for CRDs show, and about the classic hole on
+// the page of CEL.
 func TestPageSchemas(t *testing.T) {
 	for _, b := range blocksFor(t, "TestPageSchemas") {
 		want := exitClean
@@ -557,8 +560,8 @@ func parseBlock(t *testing.T, text string) map[string]any {
 	return parsed
 }
 
-// crdOf returns a CRD with what a page shows of one: the document, versions, names, a schema, the properties of an object, or
-// those of its spec.
+// crdOf returns a CRD with what a page shows of one: the document, versions, names, a schema, the properties of an
+// object, or those of its spec.
 func crdOf(t *testing.T, shown map[string]any) string {
 	t.Helper()
 	type object = map[string]any
@@ -618,8 +621,8 @@ func TestPageSettings(t *testing.T) {
 	}
 }
 
-// TestPageWorkflows: GitHub's workflows pass actionlint, and give the action inputs that it has; the hooks of pre-commit are
-// those of this repository. GitLab's and Jenkins' scripts run in TestPageCommands.
+// TestPageWorkflows: GitHub's workflows pass actionlint, and give the action inputs that it has; the hooks of
+// pre-commit are those of this repository. GitLab's and Jenkins' scripts run in TestPageCommands.
 func TestPageWorkflows(t *testing.T) {
 	onlyInCI(t)
 	var action struct{ Inputs map[string]any }

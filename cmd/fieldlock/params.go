@@ -446,9 +446,9 @@ func enhance(r *manifest.Reader, e kudo.Enhancement, templates, live string) ([]
 	return objects, nil
 }
 
-// liveOf returns the live object that a rendered object belongs to, or nil if the cluster has no such object. Both have the same group, kind, namespace and name;
-// a rendered object without a namespace has any, since KUDO fills in the Instance's. It returns an error if several live
-// objects match.
+// liveOf returns the live object that a rendered object belongs to, or nil if the cluster has no such object. Both have
+// the same group, kind, namespace and name; a rendered object without a namespace has any, since KUDO fills in the
+// Instance's. It returns an error if several live objects match.
 func liveOf(rendered map[string]any, live []map[string]any) (map[string]any, error) {
 	r := unstructured.Unstructured{Object: rendered}
 	var found map[string]any

@@ -17,8 +17,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// TestPlaygroundSuites runs every case of testdata/suites through the command and through the playground, which have to print the
-// same JSON and the same text.
+// TestPlaygroundSuites runs every case of testdata/suites through the command and through the playground, which have to
+// print the same JSON and the same text.
 func TestPlaygroundSuites(t *testing.T) {
 	suites, err := suite.Load(os.DirFS("../../testdata"), "suites")
 	if err != nil {
@@ -176,7 +176,8 @@ func namesNoFlag(t *testing.T, answer playground.Answer) {
 	}
 }
 
-// TestPlaygroundVerbs runs the other verbs on the schemas of testdata/lint, and on a kind, in the playground and in the command.
+// TestPlaygroundVerbs runs the other verbs on the schemas of testdata/lint, and on a kind, in the playground and in the
+// command.
 func TestPlaygroundVerbs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	commands := map[string][]string{"lint": {"lint", "--explain"}, "locks": {"locks"}, "cel": {"export", "cel"}}

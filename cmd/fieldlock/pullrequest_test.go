@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// repositoryOf makes a repository in the working directory of the test: a commit with the files of base, and the files of
-// change in the work tree. A text that begins with "-> " is a link.
+// repositoryOf makes a repository in the working directory of the test: a commit with the files of base, and the files
+// of change in the work tree. A text that begins with "-> " is a link.
 func repositoryOf(t *testing.T, base, change map[string]string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -35,7 +35,8 @@ func repositoryOf(t *testing.T, base, change map[string]string) {
 	write(change)
 }
 
-// runGit runs git and returns what it prints. The working directory must be one of the test: it may not change another repository.
+// runGit runs git and returns what it prints. The working directory must be one of the test: it may not change another
+// repository.
 func runGit(t *testing.T, args ...string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -98,8 +99,8 @@ func TestAcceptedByTheChange(t *testing.T) {
 	}
 }
 
-// TestNothingRuns: whatever the repository configures and the change brings along, no command of theirs runs, with --render
-// only the one that the user names, and no copy of the tree is left behind.
+// TestNothingRuns: whatever the repository configures and the change brings along, no command of theirs runs, with
+// --render only the one that the user names, and no copy of the tree is left behind.
 func TestNothingRuns(t *testing.T) {
 	repositoryOf(t, map[string]string{
 		"x.yaml": immutableMap, ".gitattributes": "*.yaml filter=evil diff=evil merge=evil ident export-ignore\n",
@@ -151,8 +152,8 @@ func TestNothingRuns(t *testing.T) {
 	}
 }
 
-// TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it. What is
-// there before and after the change is never told; what the change brings is.
+// TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it.
+// What is there before and after the change is never told; what the change brings is.
 func TestTreesAsTheyAre(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -198,7 +199,8 @@ func TestTreesAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestSeveralMergeBases: of branches that were merged into each other, each merge base is OLD in turn, and a refusal counts if all show it.
+// TestSeveralMergeBases: of branches that were merged into each other, each merge base is OLD in turn, and a refusal
+// counts if all show it.
 func TestSeveralMergeBases(t *testing.T) {
 	repositoryOf(t, map[string]string{"a.yaml": claim("a", "one"), "b.yaml": claim("b", "one")}, nil)
 	commit := func(name, text string) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
-// TestRealOpenAPI puts a lock into documents that API servers have published: locks lists it, lint looks at it, and check
-// holds it.
+// TestRealOpenAPI puts a lock into documents that API servers have published: locks lists it, lint looks at it, and
+// check holds it.
 func TestRealOpenAPI(t *testing.T) {
 	const field = `"progressDeadlineSeconds": {`
 	deployment := func(seconds string) string {

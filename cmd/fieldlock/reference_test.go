@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestReference compares docs/commands.md, docs/reports.md and docs/check.schema.json with the command and the types that they are
-// made from.
+// TestReference compares docs/commands.md, docs/reports.md and docs/check.schema.json with the command and the types
+// that they are made from.
 func TestReference(t *testing.T) {
 	t.Chdir("../..")
 	for file, text := range map[string]string{"docs/commands.md": commandsPage(), "docs/reports.md": reportsPage(t), "docs/check.schema.json": reportSchema(t)} {
@@ -119,7 +119,8 @@ func unindent(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// reportsPage lists the keys of every report, from the types that print them, with examples of those that most programs read.
+// reportsPage lists the keys of every report, from the types that print them, with examples of those that most programs
+// read.
 func reportsPage(t *testing.T) string {
 	const examples = "testdata/examples/"
 	meanings := keyMeanings(t)
@@ -160,8 +161,8 @@ type reportType struct {
 	own, all map[string]string // what the keys mean, in this report and in all of them
 }
 
-// declarations returns the struct types of a package, and with their package's name those of result, which it may have fields of. What a
-// type's MarshalJSON prints instead is found under the type's name.
+// declarations returns the struct types of a package, and with their package's name those of result, which it may have
+// fields of. What a type's MarshalJSON prints instead is found under the type's name.
 func declarations(t *testing.T, dir, result string) map[string]*ast.StructType {
 	found := structs(t, dir)
 	for name, s := range structs(t, result) {

@@ -139,7 +139,8 @@ func (c *renderCommand) configure() error {
 	return nil
 }
 
-// side returns the tree that an argument is in, and what closes it. It sets what the settings say about the units there.
+// side returns the tree that an argument is in, and what closes it. It sets what the settings say about the units
+// there.
 func (c *renderCommand) side(arg string, options *unit.Options) (*unit.Side, func(), error) {
 	repo, err := git.Open(".")
 	if err == nil {
@@ -151,7 +152,8 @@ func (c *renderCommand) side(arg string, options *unit.Options) (*unit.Side, fun
 			return nil, nil, pathErr
 		}
 	}
-	// Outside of a repository, the files below the working directory count, since a kustomization names others beside it.
+	// Outside of a repository, the files below the working directory count, since a kustomization names others beside
+	// it.
 	root, below := arg, "."
 	if filepath.IsLocal(arg) {
 		root, below = ".", filepath.ToSlash(filepath.Clean(arg))

@@ -59,7 +59,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderRoot: the chart at the root of a repository is printed alone if it is named, with the version of Kubernetes as Helm writes it.
+// TestRenderRoot: the chart at the root of a repository is printed alone if it is named, with the version of Kubernetes
+// as Helm writes it.
 func TestRenderRoot(t *testing.T) {
 	repositoryOf(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "plain.yaml": tree()["plain.yaml"],
 		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {minor: {{ .Capabilities.KubeVersion }}}\n"}, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// reportSchema is the JSON Schema of check -o json, from the types that print it and from what docs/reports.md says of their
-// keys. It allows other keys, since the form may gain some.
+// reportSchema is the JSON Schema of check -o json, from the types that print it and from what docs/reports.md says of
+// their keys. It allows other keys, since the form may gain some.
 func reportSchema(t *testing.T) string {
 	schema := schemaMaker{t, keyMeanings(t)}.object(reflect.TypeFor[compare.Report](), "")
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -90,8 +90,8 @@ func (m schemaMaker) value(typ reflect.Type, at string) map[string]any {
 	return nil
 }
 
-// TestReportSchema: docs/check.schema.json, without other keys, accepts what check -o json prints, and refuses a report that
-// lacks a key or has one of another type.
+// TestReportSchema: docs/check.schema.json, without other keys, accepts what check -o json prints, and refuses a report
+// that lacks a key or has one of another type.
 func TestReportSchema(t *testing.T) {
 	t.Chdir("../..")
 	data, err := os.ReadFile("docs/check.schema.json")

@@ -9,8 +9,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// TestRevisions: a source at a tag or a commit is read there, and the change of its name is the change that counts; at a branch, it is
-// the tree under check. The repository has the class fast at v1.0.0, slow at v1.1.0, and fast again at HEAD.
+// TestRevisions: a source at a tag or a commit is read there, and the change of its name is the change that counts; at
+// a branch, it is the tree under check. The repository has the class fast at v1.0.0, slow at v1.1.0, and fast again at
+// HEAD.
 func TestRevisions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -131,9 +132,9 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestNearer: which object a definition refers to, if files that no unit reads have several of its name. A file that a change adds does not
-// take the place of the one that OLD means. Where nothing tells which one is applied, a change of either is not covered. The
-// repository has the class fast at v1.0.0, slow at v1.1.0.
+// TestNearer: which object a definition refers to, if files that no unit reads have several of its name. A file that a
+// change adds does not take the place of the one that OLD means. Where nothing tells which one is applied, a change of
+// either is not covered. The repository has the class fast at v1.0.0, slow at v1.1.0.
 func TestNearer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -212,8 +213,9 @@ func TestNearer(t *testing.T) {
 	}
 }
 
-// TestPatchedTwice: several overlays print one definition, each with its own patch, and a change of any of them counts. That includes the
-// overlay that is printed last, one beside an overlay that changes nothing, and one of a definition whose own path is a placeholder.
+// TestPatchedTwice: several overlays print one definition, each with its own patch, and a change of any of them counts.
+// That includes the overlay that is printed last, one beside an overlay that changes nothing, and one of a definition
+// whose own path is a placeholder.
 func TestPatchedTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -251,7 +253,8 @@ func TestPatchedTwice(t *testing.T) {
 	}
 }
 
-// TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
+// TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision
+// was fetched.
 func TestPartialClone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -281,8 +284,8 @@ func TestPartialClone(t *testing.T) {
 	}
 }
 
-// TestMovedSubmodule: the files of a submodule are in another repository; when it moves to another commit, what is read from it is not
-// covered, and nothing pretends that it did not change.
+// TestMovedSubmodule: the files of a submodule are in another repository; when it moves to another commit, what is read
+// from it is not covered, and nothing pretends that it did not change.
 func TestMovedSubmodule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

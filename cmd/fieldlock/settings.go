@@ -28,8 +28,9 @@ type project struct {
 	mistake error
 }
 
-// readProject reads the settings of both sides of a comparison in git. With t nil there is one side: the settings in the current
-// directory, otherwise those at the root of the repository. A mistake in OLD is a remark, since the change may mend it.
+// readProject reads the settings of both sides of a comparison in git. With t nil there is one side: the settings in
+// the current directory, otherwise those at the root of the repository. A mistake in OLD is a remark, since the change
+// may mend it.
 func readProject(t *trees) *project {
 	if t == nil {
 		s, err := diskSettings()
@@ -121,8 +122,8 @@ func (o *externalFlags) flags(cmd *cobra.Command) {
 		"a `FILE` of locks on schemas that somebody else owns, besides those in "+manifest.AcceptFile+"; may be repeated")
 }
 
-// external returns the external locks and aliases of both sides: those of the settings and of --locks. With t nil there is one
-// side. What OLD has and cannot be read is a warning.
+// external returns the external locks and aliases of both sides: those of the settings and of --locks. With t nil there
+// is one side. What OLD has and cannot be read is a warning.
 func (o *externalFlags) external(p *project, t *trees) (all *foreign.Locks, warnings []string, err error) {
 	all = &foreign.Locks{}
 	addSides := func(newLocks, oldLocks *foreign.Locks) {
@@ -166,7 +167,8 @@ func (t *trees) find(file string) (below string, ok bool) {
 	return below, err == nil && (t.new.Has(below) || t.old.Has(below))
 }
 
-// standing returns what external returns without t, for commands that are given some schemas: the settings may be about others.
+// standing returns what external returns without t, for commands that are given some schemas: the settings may be about
+// others.
 func (o *externalFlags) standing(p *project) (*foreign.Locks, error) {
 	all := orEmpty(p.new.Locks)
 	all.Stand(nil)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestSettingsOfAChange: with --git, accept counts from NEW, refuse-deletions, locks, aliases and strict from both sides, and all else from
-// OLD, so that a change cannot excuse itself. In each row NEW changes the storage class of a claim, unless it says otherwise.
+// TestSettingsOfAChange: with --git, accept counts from NEW, refuse-deletions, locks, aliases and strict from both
+// sides, and all else from OLD, so that a change cannot excuse itself. In each row NEW changes the storage class of a
+// claim, unless it says otherwise.
 func TestSettingsOfAChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -156,8 +157,8 @@ func TestSettingsOfAChange(t *testing.T) {
 	}
 }
 
-// TestSettingsHere: without --git the settings of the current directory count, or those at the root of its repository; paths are
-// relative to their file.
+// TestSettingsHere: without --git the settings of the current directory count, or those at the root of its repository;
+// paths are relative to their file.
 func TestSettingsHere(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"old/vendor/claim.yaml": claim("data", "fast"), "new/vendor/claim.yaml": claim("data", "slow"),

@@ -263,7 +263,8 @@ func (o *sources) configure(t *trees) {
 	o.advisory = o.advisory || o.project.old.Advisory
 }
 
-// acceptances returns the lists of accepted findings of both sides, nil for none. The file of --accept takes the place of both.
+// acceptances returns the lists of accepted findings of both sides, nil for none. The file of --accept takes the place
+// of both.
 func (o *sources) acceptances() (newList, oldList *accept.List, err error) {
 	if o.accept == "" {
 		return o.project.new.Accept, o.project.old.Accept, nil

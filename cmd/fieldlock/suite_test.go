@@ -108,8 +108,8 @@ func printed(t *testing.T, data []byte) []suite.Violation {
 	return list
 }
 
-// TestLintRows runs every row of testdata/lint through the command, as the schema of a CRD. What lint says of the CRD as a
-// whole is not theirs.
+// TestLintRows runs every row of testdata/lint through the command, as the schema of a CRD. What lint says of the CRD
+// as a whole is not theirs.
 func TestLintRows(t *testing.T) {
 	for file, severity := range map[string]string{"lint/errors.yaml": "error", "lint/warnings.yaml": "warning"} {
 		rows, err := suite.LoadLint(os.DirFS("../../testdata"), file)

@@ -40,7 +40,8 @@ func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
 }
 
-// unitOptions returns the options of package unit. kinds may be nil. p has the hosts of private networks that --fetch may ask.
+// unitOptions returns the options of package unit. kinds may be nil. p has the hosts of private networks that --fetch
+// may ask.
 func (o *unitFlags) unitOptions(kinds *builtin.Kinds, p *project, step func()) unit.Options {
 	limits := o.limits
 	limits.Memory = uint64(o.memory) << 20
@@ -94,8 +95,8 @@ func (c *checkCommand) directorySide(dir string) (*unit.Side, error) {
 	return directoryFiles(tree, dir, ".")
 }
 
-// directoryFiles is the tree of a directory of the disk, with the files that are below a path in it. Files as they are written
-// may be links that lead out of it.
+// directoryFiles is the tree of a directory of the disk, with the files that are below a path in it. Files as they are
+// written may be links that lead out of it.
 func directoryFiles(tree *unit.Directory, dir, below string) (*unit.Side, error) {
 	files, err := manifest.Find(filepath.Join(dir, filepath.FromSlash(below)))
 	if err != nil {
@@ -146,8 +147,8 @@ func (r *revisions) At(name string) (unit.Tree, func(), error) {
 	return files, files.Close, nil
 }
 
-// inTree returns a function that reports whether a URL is one of the repository, by its host and path; nil if it has no URL, so that
-// all count. repo may be nil.
+// inTree returns a function that reports whether a URL is one of the repository, by its host and path; nil if it has no
+// URL, so that all count. repo may be nil.
 func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
 	known := map[string]bool{}
 	urls := o.urls
@@ -165,8 +166,8 @@ func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
 	return func(url string) bool { return known[hostAndPath(url)] }
 }
 
-// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the disk. Like Argo CD,
-// it takes a slash for the colon of that form, and ignores the case of letters.
+// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the
+// disk. Like Argo CD, it takes a slash for the colon of that form, and ignores the case of letters.
 func hostAndPath(url string) string {
 	_, rest, isURL := strings.Cut(url, "://")
 	if !isURL {
@@ -259,8 +260,8 @@ func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	}
 }
 
-// readDeployed reads what is deployed from args into NEW: from directories as their tools do it, unless --plain asks for the
-// files as they are written, and from other arguments as they are.
+// readDeployed reads what is deployed from args into NEW: from directories as their tools do it, unless --plain asks
+// for the files as they are written, and from other arguments as they are.
 func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compare.Input) error {
 	options := c.unitOptions(c.options.Builtin, c.project, c.progress.step)
 	options.Origins = true

@@ -75,8 +75,8 @@ func setFiles(class, more string) map[string]string {
 	return files
 }
 
-// TestBesideAChart: a manifest in the directory of a chart that is not part of the chart counts as it is written, also where an Application
-// that an earlier change has added renders the chart.
+// TestBesideAChart: a manifest in the directory of a chart that is not part of the chart counts as it is written, also
+// where an Application that an earlier change has added renders the chart.
 func TestBesideAChart(t *testing.T) {
 	files := with(argoFiles(), "shop/Chart.yaml", fluxFiles()["charts/shop/Chart.yaml"], "shop/templates/map.yaml", immutableMap)
 	repositoryOf(t, files, with(files, "shop/claim.yaml", claim("data", "slow")))
@@ -85,8 +85,8 @@ func TestBesideAChart(t *testing.T) {
 	}
 }
 
-// TestCopyOfAUnit: an object that a new Kustomization or Application adds is compared with the same one of a unit that does not change, unless that
-// one is for another cluster or namespace.
+// TestCopyOfAUnit: an object that a new Kustomization or Application adds is compared with the same one of a unit that
+// does not change, unless that one is for another cluster or namespace.
 func TestCopyOfAUnit(t *testing.T) {
 	copied := func(text string) string {
 		return strings.NewReplacer("name: apps", "name: more", "name: shop", "name: more", "./apps", "./more", "path: shop", "path: more").Replace(text)
@@ -281,7 +281,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestRandomName: a test of a chart that gets another name in each rendering is not deleted; one that the change removes is.
+// TestRandomName: a test of a chart that gets another name in each rendering is not deleted; one that the change
+// removes is.
 func TestRandomName(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -343,7 +344,8 @@ func TestHostAndPath(t *testing.T) {
 	}
 }
 
-// TestOtherRepository: a source of Argo CD in another repository is not covered, unless a flag or a remote says that it is this one.
+// TestOtherRepository: a source of Argo CD in another repository is not covered, unless a flag or a remote says that it
+// is this one.
 func TestOtherRepository(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -375,7 +377,8 @@ func TestOtherRepository(t *testing.T) {
 	}
 }
 
-// TestCRDsOfCharts: Helm creates what is in crds/ once, Argo CD and a HelmRelease that says so update it; its locks count in any case.
+// TestCRDsOfCharts: Helm creates what is in crds/ once, Argo CD and a HelmRelease that says so update it; its locks
+// count in any case.
 func TestCRDsOfCharts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -432,8 +435,8 @@ func TestCRDsOfCharts(t *testing.T) {
 	}
 }
 
-// TestNeededCRDs: objects that a unit has alike on both sides need no CRD. Changed ones find theirs in files that did not change, among
-// CRDs of other kinds, and new ones a CRD that tells their versions.
+// TestNeededCRDs: objects that a unit has alike on both sides need no CRD. Changed ones find theirs in files that did
+// not change, among CRDs of other kinds, and new ones a CRD that tells their versions.
 func TestNeededCRDs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -16,7 +16,8 @@ import (
 	_ "github.com/fieldlock/fieldlock/examples/analyzers/kubeapilinter"
 )
 
-// TestPlugins: golangci-lint finds the linter by its name, and kube-api-linter has it among its own; both find what there is.
+// TestPlugins: golangci-lint finds the linter by its name, and kube-api-linter has it among its own; both find what
+// there is.
 func TestPlugins(t *testing.T) {
 	for _, name := range []string{"fieldlock", "kubeapilinter"} {
 		create, err := register.GetPlugin(name)

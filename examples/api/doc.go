@@ -6,6 +6,6 @@
 //	fieldlock lint api/crd                                      are they right, and what gets around them
 //	fieldlock check --schema api/crd old.yaml new.yaml          what an update breaks
 //
-// The tests of this package walk that way. TestLocks and TestAttack are what every API with locks should have: they run its
-// CRD through package locktest, without a cluster or a binary.
+// The tests of this package walk that way. TestLocks and TestAttack are what every API with locks should have: they run
+// its CRD through package locktest, without a cluster or a binary.
 package api

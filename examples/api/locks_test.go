@@ -26,8 +26,8 @@ func TestLocks(t *testing.T) {
 	})
 }
 
-// TestAttack tries to get around every lock. The holes that this API means to have are listed, so that a new one fails the
-// test.
+// TestAttack tries to get around every lock. The holes that this API means to have are listed, so that a new one fails
+// the test.
 func TestAttack(t *testing.T) {
 	databases := locktest.CRD(t, filepath.Join("crd", crdFile))
 	databases.Attack(t, read(t, filepath.Join("objects", "old.yaml")), locktest.WithAccepted(

@@ -34,7 +34,8 @@ func (b *buffer) send(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// ask serves a variant of a request and returns the answer, in JSON and whole: not compressed, not cut, not "unchanged".
+// ask serves a variant of a request and returns the answer, in JSON and whole: not compressed, not cut, not
+// "unchanged".
 func ask(inner http.Handler, r *http.Request, edit func(*http.Request)) *buffer {
 	r = r.Clone(r.Context())
 	r.Header.Set("Accept", "application/json")

@@ -21,7 +21,8 @@ import (
 
 // crdLint refuses CRDs with errors in their locks and sends the warnings to the client. An update may keep the errors
 // that the CRD had before (ratcheting): nobody has to repair a CRD in order to label it, or to delete it. An update may
-// also drop a lock, with a warning: whoever may write CRDs decides what is locked, as in the proposal. The server itself judges CEL rules.
+// also drop a lock, with a warning: whoever may write CRDs decides what is locked, as in the proposal. The server
+// itself judges CEL rules.
 type crdLint struct{}
 
 var _ admission.ValidationInterface = crdLint{}

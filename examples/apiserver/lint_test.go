@@ -17,7 +17,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
-// What lint calls an error is refused, when a CRD is created and when it is updated; what it warns about goes to the client.
+// What lint calls an error is refused, when a CRD is created and when it is updated; what it warns about goes to the
+// client.
 func TestLint(t *testing.T) {
 	w := newWorld(t)
 	valid := w.object("widgets.yaml")

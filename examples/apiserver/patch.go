@@ -86,8 +86,8 @@ func apply(form types.PatchType, document, patch []byte) ([]byte, error) {
 		}
 		return patched, nil
 	case types.StrategicMergePatchType:
-		// The versions of a CRD are replaced as one list, so that the patch never has to merge schemas, whose keys the Go
-		// types do not know.
+		// The versions of a CRD are replaced as one list, so that the patch never has to merge schemas, whose keys the
+		// Go types do not know.
 		patched, err := strategicpatch.StrategicMergePatch(document, patch, apiextensionsv1.CustomResourceDefinition{})
 		if err != nil {
 			return nil, apierrors.NewBadRequest("the strategic merge patch cannot be applied: " + err.Error())

@@ -135,8 +135,8 @@ func (c *cluster) resource(obj map[string]any) (dynamic.ResourceInterface, error
 	return c.client.Resource(mapping.Resource), nil
 }
 
-// update lets a tool create the old object of a case and apply the new one, and returns the server's reason for refusing the
-// second, "" if it was accepted. The name of the object ends with suffix.
+// update lets a tool create the old object of a case and apply the new one, and returns the server's reason for
+// refusing the second, "" if it was accepted. The name of the object ends with suffix.
 func (c *cluster) update(ctx context.Context, t tool, one kindcase.Case, suffix string) (string, error) {
 	newObj, oldObj := c.named(one.New, suffix), c.named(one.Old, suffix)
 	if err := t.create(ctx, suffix, clone(oldObj)); err != nil {
@@ -155,7 +155,8 @@ func (c *cluster) update(ctx context.Context, t tool, one kindcase.Case, suffix 
 	return reason(err, suffix), nil
 }
 
-// named returns an object in the namespace of the cases, with a suffix at its name, unless its name follows from its spec.
+// named returns an object in the namespace of the cases, with a suffix at its name, unless its name follows from its
+// spec.
 func (c *cluster) named(obj map[string]any, suffix string) map[string]any {
 	obj = clone(obj)
 	metadata := obj["metadata"].(map[string]any)
@@ -172,7 +173,8 @@ func (c *cluster) named(obj map[string]any, suffix string) map[string]any {
 
 func clone(obj map[string]any) map[string]any { return kindcase.Clone(obj).(map[string]any) }
 
-// reason returns the server's words, without what differs between tools and runs: names, uids, addresses and long values.
+// reason returns the server's words, without what differs between tools and runs: names, uids, addresses and long
+// values.
 func reason(err error, suffix string) string {
 	text := err.Error()
 	var status apierrors.APIStatus

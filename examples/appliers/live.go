@@ -23,8 +23,8 @@ type forecaster struct {
 	fieldlock, kubeconfig, dir string
 }
 
-// methods are the words of --applier by the names of tools. Without the flag, check finds out itself who applies, but nothing shows that
-// somebody is about to send a PUT.
+// methods are the words of --applier by the names of tools. Without the flag, check finds out itself who applies, but
+// nothing shows that somebody is about to send a PUT.
 var methods = map[string][]string{
 	"flux":                        {"", "server-side"},
 	"kubectl apply --server-side": {"", "server-side"},

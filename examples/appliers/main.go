@@ -1,11 +1,11 @@
-// Command appliers makes updates on a cluster with the deployment tools' own code, and writes down which tool the API server
-// refuses. Every case is made anew by every tool: it creates the old object, and then applies the new one.
+// Command appliers makes updates on a cluster with the deployment tools' own code, and writes down which tool the API
+// server refuses. Every case is made anew by every tool: it creates the old object, and then applies the new one.
 //
 //	appliers -kubeconfig FILE -cases DIR -crds FILE [-run TEXT] [-ways -kubectl FILE] [-live FIELDLOCK]
 //
-// It prints the answers as package applycase reads them. With -ways, it carries out the ways out of refusals instead, as check
-// prints them, and fails if one does not do what it says. With -live, it asks the command fieldlock first what each tool will get, by
-// check --live. examples/e2e starts the cluster and runs it (hack/appliers).
+// It prints the answers as package applycase reads them. With -ways, it carries out the ways out of refusals instead,
+// as check prints them, and fails if one does not do what it says. With -live, it asks the command fieldlock first what
+// each tool will get, by check --live. examples/e2e starts the cluster and runs it (hack/appliers).
 package main
 
 import (

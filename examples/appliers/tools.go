@@ -27,15 +27,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tool creates and updates objects as one deployment tool does it in one of its modes. A release is what Helm calls one.
+// tool creates and updates objects as one deployment tool does it in one of its modes. A release is what Helm calls
+// one.
 type tool struct {
 	name, short string
 	create      func(ctx context.Context, release string, obj map[string]any) error
 	apply       func(ctx context.Context, release string, newObj map[string]any) error
 }
 
-// allTools returns the tools. Argo CD applies with kubectl's code (gitops-engine's pkg/utils/kube/resource_ops.go), with and
-// without --server-side, and with kubectl replace where an object asks for Replace=true.
+// allTools returns the tools. Argo CD applies with kubectl's code (gitops-engine's pkg/utils/kube/resource_ops.go),
+// with and without --server-side, and with kubectl replace where an object asks for Replace=true.
 func allTools(c *cluster, kubeconfig string) ([]tool, error) {
 	flux, err := newFlux(c, false)
 	if err != nil {
@@ -63,8 +64,8 @@ func allTools(c *cluster, kubeconfig string) ([]tool, error) {
 	}, nil
 }
 
-// newFlux returns what a Flux Kustomization does: kustomize-controller's reconciler normalizes the objects and hands them to
-// ResourceManager.ApplyAll.
+// newFlux returns what a Flux Kustomization does: kustomize-controller's reconciler normalizes the objects and hands
+// them to ResourceManager.ApplyAll.
 func newFlux(c *cluster, force bool) (tool, error) {
 	kube, err := client.New(c.config, client.Options{Mapper: c.mapper})
 	if err != nil {
@@ -88,8 +89,8 @@ func newFlux(c *cluster, force bool) (tool, error) {
 // kubectl runs kubectl's own command.
 type kubectl struct{ kubeconfig, cache string }
 
-// tool returns the tool that updates with a command. It creates with kubectl apply, or with kubectl create for kubectl replace,
-// as its users do.
+// tool returns the tool that updates with a command. It creates with kubectl apply, or with kubectl create for kubectl
+// replace, as its users do.
 func (k kubectl) tool(name, short, update string) tool {
 	create := update
 	if update == "replace" {
@@ -131,8 +132,8 @@ func (k kubectl) run(verb string, obj map[string]any) (err error) {
 	return command.Execute()
 }
 
-// helm3 returns what Helm 3 does with a chart of one object: helm install and helm upgrade. Its releases are Secrets, which check --live
-// reads.
+// helm3 returns what Helm 3 does with a chart of one object: helm install and helm upgrade. Its releases are Secrets,
+// which check --live reads.
 func helm3(getter genericclioptions.RESTClientGetter, name, short string, force bool) tool {
 	config := &action3.Configuration{}
 	err := config.Init(getter, namespace, "secret", func(string, ...any) {})

@@ -24,8 +24,8 @@ import (
 	applier "github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// carrier carries out the ways out of refusals as check prints them: kubectl's commands in a shell, and what a deployment tool does
-// by the tool's own code.
+// carrier carries out the ways out of refusals as check prints them: kubectl's commands in a shell, and what a
+// deployment tool does by the tool's own code.
 type carrier struct {
 	*cluster
 	kinds           *builtin.Kinds
@@ -151,8 +151,9 @@ func (k carrier) waysOut(u user, newObj, oldObj map[string]any) (ways []string, 
 
 func (k carrier) file() string { return filepath.Join(k.dir, "new.yaml") }
 
-// decisive returns the step of a way that makes the change; "" for a way that moves or keeps data, or goes between two changes. The other
-// steps need the controllers of Kubernetes, with which TestClaims of examples/e2e carries out all of them.
+// decisive returns the step of a way that makes the change; "" for a way that moves or keeps data, or goes between two
+// changes. The other steps need the controllers of Kubernetes, with which TestClaims of examples/e2e carries out all of
+// them.
 func decisive(way string) string {
 	_, steps := applier.Steps(way)
 	if len(steps) == 1 {
@@ -178,8 +179,8 @@ var marks = regexp.MustCompile(`(kustomize\.toolkit\.fluxcd\.io/force|helm\.sh/h
 // edits are the ways that change the manifest: without a field, or with a field that comes one change later.
 var edits = regexp.MustCompile(`^(?:remove (\S+) from the manifest|change the apiVersion .*, and set (\S+) with the next one)`)
 
-// carryOut makes the old object, sees the new one refused, and carries out one way. tried is false for a way that is for people
-// to think about. The new object has to be there then, and it has to be another object if the way says so.
+// carryOut makes the old object, sees the new one refused, and carries out one way. tried is false for a way that is
+// for people to think about. The new object has to be there then, and it has to be another object if the way says so.
 func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, oldObj map[string]any, way string) (tried bool, err error) {
 	command, _, _ := strings.Cut(way, applier.Comment)
 	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
@@ -337,8 +338,8 @@ const done = `{"status":{"startTime":"2026-01-01T00:00:00Z","completionTime":"20
 	`"uncountedTerminatedPods":{},"conditions":[{"type":"SuccessCriteriaMet","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"},` +
 	`{"type":"Complete","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"}]}}`
 
-// finalize does what controllers do that this cluster does not have: the garbage collector orphans, others give an object free, and a
-// Job is done.
+// finalize does what controllers do that this cluster does not have: the garbage collector orphans, others give an
+// object free, and a Job is done.
 func (k carrier) finalize(ctx context.Context, obj map[string]any) {
 	resource, err := k.resource(obj)
 	if err != nil || obj["kind"] == "CustomResourceDefinition" { // the API server itself runs its finalizer

@@ -18,9 +18,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
-// TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,
-// on random updates. Locks that export names as not exported are taken out on both sides. The locks that import makes of all
-// these rules are compared with the rules, too.
+// TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of
+// them, on random updates. Locks that export names as not exported are taken out on both sides. The locks that import
+// makes of all these rules are compared with the rules, too.
 func TestExport(t *testing.T) {
 	var tally, back tally
 	exported, rest, exportedOnce, lifted := 0, 0, 0, 0

@@ -18,7 +18,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
-// TestRefused: celrule finds the rules that the API server's validation of CRDs refuses, and no others: by hand, one reason each.
+// TestRefused: celrule finds the rules that the API server's validation of CRDs refuses, and no others: by hand, one
+// reason each.
 func TestRefused(t *testing.T) {
 	for _, row := range []struct {
 		name, spec string
@@ -62,7 +63,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedAtRandom: so it is for the CRDs of other projects, as they are and after random edits of their rules and limits.
+// TestRefusedAtRandom: so it is for the CRDs of other projects, as they are and after random edits of their rules and
+// limits.
 func TestRefusedAtRandom(t *testing.T) {
 	const edits = 6
 	compared, found := 0, 0
@@ -164,8 +166,8 @@ func refused(t *testing.T, s *apiextensionsv1.JSONSchemaProps) []string {
 	return places
 }
 
-// refusedByServer returns where the API server's validation finds refusals of rules in a schema, sorted. only reports whether it has
-// no other errors.
+// refusedByServer returns where the API server's validation finds refusals of rules in a schema, sorted. only reports
+// whether it has no other errors.
 func refusedByServer(t *testing.T, s *apiextensionsv1.JSONSchemaProps) (places []string, only bool) {
 	errs := validation.ValidateCustomResourceDefinition(context.Background(), &apiextensions.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},

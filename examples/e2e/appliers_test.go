@@ -22,8 +22,8 @@ const (
 	appliersData = "../../internal/compare/testdata/appliers"
 )
 
-// askTools builds the program with the deployment tools' own code, and returns a function that makes the command which asks them
-// about all cases. It skips the test unless -appliers is set.
+// askTools builds the program with the deployment tools' own code, and returns a function that makes the command which
+// asks them about all cases. It skips the test unless -appliers is set.
 func askTools(t *testing.T) func(args ...string) *exec.Cmd {
 	t.Helper()
 	if !*askAppliers {
@@ -54,7 +54,8 @@ func TestLiveAppliers(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// Each way out that check prints does what it says, by the code of the tool that applies the object. hack/appliers runs this.
+// Each way out that check prints does what it says, by the code of the tool that applies the object. hack/appliers runs
+// this.
 func TestWaysOut(t *testing.T) {
 	tools := askTools(t)
 	out, err := tools("-ways", "-kubectl", filepath.Join(cluster.dir, "kubectl")).CombinedOutput()

@@ -32,8 +32,8 @@ func scaling(claim string) map[string]string {
 	}
 }
 
-// TestClaims carries out what check prints for claims, volumes, StatefulSets and namespaces, and shows what goes wrong without a step.
-// hack/appliers runs it.
+// TestClaims carries out what check prints for claims, volumes, StatefulSets and namespaces, and shows what goes wrong
+// without a step. hack/appliers runs it.
 func TestClaims(t *testing.T) {
 	c := newControllers(t)
 	run := func(name string, test func(c *controllers)) {

@@ -21,10 +21,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// A way out for a claim is worth what the controllers make of it, so the tests of this chapter and of claims_test.go run the stock
-// kube-controller-manager: it protects claims and volumes in use, binds, provisions and deletes volumes, makes the pods of StatefulSets and
-// Jobs, and deletes dependents and what is in namespaces. Volumes are folders of this machine, so a test can write into them and see what
-// is left. Nobody schedules and runs pods; a player does so, and it copies what a Job is to copy.
+// A way out for a claim is worth what the controllers make of it, so the tests of this chapter and of claims_test.go
+// run the stock kube-controller-manager: it protects claims and volumes in use, binds, provisions and deletes volumes,
+// makes the pods of StatefulSets and Jobs, and deletes dependents and what is in namespaces. Volumes are folders of
+// this machine, so a test can write into them and see what is left. Nobody schedules and runs pods; a player does so,
+// and it copies what a Job is to copy.
 //
 //	c := newControllers(t)
 //	c.apply(classes + claim)
@@ -188,7 +189,8 @@ func (c *controllers) way(ways []string, text string) string {
 	return ways[i]
 }
 
-// carryOut runs the steps of a way in one shell. actions are the commands for the steps that are sentences, by how these begin.
+// carryOut runs the steps of a way in one shell. actions are the commands for the steps that are sentences, by how
+// these begin.
 func (c *controllers) carryOut(way string, actions map[string]string) (string, error) {
 	c.t.Helper()
 	_, steps := tool.Steps(way)
@@ -212,8 +214,8 @@ func (c *controllers) carryOut(way string, actions map[string]string) (string, e
 	return c.shell(lines...)
 }
 
-// play does what schedulers and kubelets do, until ctx ends: it gives pods a node once their claims are bound, runs them, and lets
-// them go when they are deleted.
+// play does what schedulers and kubelets do, until ctx ends: it gives pods a node once their claims are bound, runs
+// them, and lets them go when they are deleted.
 func (c *controllers) play(ctx context.Context) {
 	pods := cluster.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	claims := cluster.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"})

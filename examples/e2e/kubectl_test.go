@@ -31,8 +31,8 @@ func (k kubectl) run(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// applyCRDs applies the CRDs of a file and waits until kubectl can read and write their objects. A new CRD has null for its
-// conditions until its names are accepted, and waiting for a condition fails on null.
+// applyCRDs applies the CRDs of a file and waits until kubectl can read and write their objects. A new CRD has null for
+// its conditions until its names are accepted, and waiting for a condition fails on null.
 func (k kubectl) applyCRDs(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	for _, args := range [][]string{

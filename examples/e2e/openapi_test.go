@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// TestOpenAPIDocuments reads the documents that the server publishes: every kind in them compiles. With a lock in a copy of
-// them, which is how a user locks a field of a built-in kind, locks lists it and check holds it.
+// TestOpenAPIDocuments reads the documents that the server publishes: every kind in them compiles. With a lock in a
+// copy of them, which is how a user locks a field of a built-in kind, locks lists it and check holds it.
 func TestOpenAPIDocuments(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	defer cancel()
@@ -76,8 +76,8 @@ func withLock(t *testing.T, data []byte, schemas []string, name, property string
 	return mustJSON(document)
 }
 
-// testLockedDocument lists the locks of a document whose Deployments have progressDeadlineSeconds locked, and compares two
-// Deployments by it.
+// testLockedDocument lists the locks of a document whose Deployments have progressDeadlineSeconds locked, and compares
+// two Deployments by it.
 func testLockedDocument(t *testing.T, document []byte) {
 	t.Helper()
 	dir := t.TempDir()

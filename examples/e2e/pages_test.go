@@ -28,9 +28,9 @@ import (
 // pagesNamespace is the namespace of the pages' objects.
 const pagesNamespace = "shop"
 
-// TestPageCommands runs the commands of the README and the pages in docs that need an API server, kubectl or Helm, block by
-// block: with a StatefulSet in the cluster that the manifests of the folder cannot become by an update. cmd/fieldlock runs
-// the other commands. Those of Flux run where -appliers is set.
+// TestPageCommands runs the commands of the README and the pages in docs that need an API server, kubectl or Helm,
+// block by block: with a StatefulSet in the cluster that the manifests of the folder cannot become by an update.
+// cmd/fieldlock runs the other commands. Those of Flux run where -appliers is set.
 func TestPageCommands(t *testing.T) {
 	p := newPageCluster(t)
 	blocks, err := page.Read("../..")
@@ -162,9 +162,9 @@ func (p *pageCluster) shell(dir, command string) (out string, status int) {
 	return string(text), sh.ProcessState.ExitCode()
 }
 
-// TestFieldPages runs the commands on the pages of kinds, with a name and a file in place of NAME and FILE. Kubernetes' own kinds
-// have the objects of the cases; the kinds of operators get CRDs that take any object. TestStoredVersionWay runs the command that
-// goes between two changes of a CRD.
+// TestFieldPages runs the commands on the pages of kinds, with a name and a file in place of NAME and FILE. Kubernetes'
+// own kinds have the objects of the cases; the kinds of operators get CRDs that take any object. TestStoredVersionWay
+// runs the command that goes between two changes of a CRD.
 func TestFieldPages(t *testing.T) {
 	files, err := filepath.Glob("../../docs/fields/*.md")
 	if err != nil {
@@ -288,7 +288,8 @@ func addCRDs(ctx context.Context, t *testing.T, kubectl kubectl, kinds []*operat
 	kubectl.applyCRDs(ctx, t, file)
 }
 
-// run makes the first object that the server takes, and runs a command on it: the object is then patched, replaced or gone.
+// run makes the first object that the server takes, and runs a command on it: the object is then patched, replaced or
+// gone.
 func (f fieldPages) run(command string, objects []pageObject) error {
 	var refused error
 	for _, o := range objects {

@@ -80,8 +80,8 @@ func (p *pageCluster) addArgoCD(t *testing.T) {
 	p.must(t, p.folder, "kubectl apply --server-side -f "+writeFile(t, filepath.Join(t.TempDir(), "argo.yaml"), []byte(argoObjects)))
 }
 
-// addFlux builds Flux's command into bin, and gives the cluster CRDs of its kinds that take any object. playFlux is what Flux's
-// controllers do when the command asks them.
+// addFlux builds Flux's command into bin, and gives the cluster CRDs of its kinds that take any object. playFlux is
+// what Flux's controllers do when the command asks them.
 func (p *pageCluster) addFlux(t *testing.T, bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,8 +100,8 @@ func (p *pageCluster) addFlux(t *testing.T, bin string) {
 	p.must(t, p.folder, "kubectl apply --server-side -f "+writeFile(t, filepath.Join(t.TempDir(), "flux.yaml"), []byte(fluxObjects)))
 }
 
-// playFlux answers requests to reconcile until ctx ends: it applies or upgrades what dir has, then writes the request into the
-// status. Like helm-controller after a failed upgrade, it upgrades a HelmRelease only by force.
+// playFlux answers requests to reconcile until ctx ends: it applies or upgrades what dir has, then writes the request
+// into the status. Like helm-controller after a failed upgrade, it upgrades a HelmRelease only by force.
 func (p *pageCluster) playFlux(ctx context.Context, dir string) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		for _, k := range fluxKinds {

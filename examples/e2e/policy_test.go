@@ -274,8 +274,8 @@ func (w *policyWorld) check(t *testing.T, c *policycase.Case) {
 	}
 }
 
-// The policies that `export policy` writes refuse on a server what package policy says about them, and what the locks say
-// but for those that export has named as left out.
+// The policies that `export policy` writes refuse on a server what package policy says about them, and what the locks
+// say but for those that export has named as left out.
 func TestPolicyExported(t *testing.T) {
 	w := newWorld(t, "widgets.yaml")
 	text := mustJSON(w.read("widgets.yaml"))

@@ -28,8 +28,8 @@ func buildProgram(t *testing.T, module, pkg string) string {
 	return filepath.Join(dir, filepath.Base(pkg))
 }
 
-// commandEnv is the environment to build the command in: its module needs the workspace of the repository, which these tests
-// run without.
+// commandEnv is the environment to build the command in: its module needs the workspace of the repository, which these
+// tests run without.
 func commandEnv() []string { return append(os.Environ(), "GOWORK=") }
 
 // writeKubeconfig writes a file that says how to reach an API server, and returns it.

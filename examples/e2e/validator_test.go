@@ -18,16 +18,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deploymentLocks has a lock for each direction: an adapter that takes the old object for the new one would let one update through and
-// refuse another.
+// deploymentLocks has a lock for each direction: an adapter that takes the old object for the new one would let one
+// update through and refuse another.
 const deploymentLocks = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 	"minReadySeconds": {"type": "integer", "x-kubernetes-immutable": true},
 	"template": {"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"hostname": {"type": "string", "x-fieldlock-update": ["NoSet"]},
 		"subdomain": {"type": "string", "x-fieldlock-update": ["NoUnset"]}}}}}}}}}`
 
-// TestValidatorProgram runs examples/validator/manager. Its manager of controller-runtime serves a Validator of Deployments, by their Go
-// type, and one of unstructured custom resources. The API server calls both, and a refusal reaches its client as 422 with its cause.
+// TestValidatorProgram runs examples/validator/manager. Its manager of controller-runtime serves a Validator of
+// Deployments, by their Go type, and one of unstructured custom resources. The API server calls both, and a refusal
+// reaches its client as 422 with its cause.
 func TestValidatorProgram(t *testing.T) {
 	w := newWorld(t, "widgets.yaml")
 	manager := startManager(t, w)
@@ -122,8 +123,8 @@ func startManager(t *testing.T, w *world) *hook {
 	return &hook{t: t, address: fmt.Sprintf("127.0.0.1:%d", ports[0]), bundle: bundle}
 }
 
-// wantRefusal is the probe of a webhook that refuses the update which ended with err. An answer of another kind, such as that nobody listens
-// yet, is none of the webhook's.
+// wantRefusal is the probe of a webhook that refuses the update which ended with err. An answer of another kind, such
+// as that nobody listens yet, is none of the webhook's.
 func wantRefusal(err error) error {
 	if !apierrors.IsInvalid(err) {
 		return fmt.Errorf("%w, and the update ended with: %v", errNotCalled, err)

@@ -60,8 +60,9 @@ func (k kubectl) shell(ctx context.Context, line string) (string, error) {
 	return string(out), err
 }
 
-// The commands that check prints get a refused change of each built-in kind through: run as they are printed, they replace the
-// object, or make a replacement unnecessary, and the next apply has nothing left to do. hack/appliers tries those of other tools.
+// The commands that check prints get a refused change of each built-in kind through: run as they are printed, they
+// replace the object, or make a replacement unnecessary, and the next apply has nothing left to do. hack/appliers tries
+// those of other tools.
 func TestKubectlWays(t *testing.T) {
 	cases, err := kindcase.Read(filepath.Join(builtinData, "cases"))
 	if err != nil {
@@ -142,7 +143,8 @@ func (w ways) try(c kindcase.Case, kind *builtin.Kind, i int) (commands int) {
 	}
 }
 
-// commandOf returns the commands of a way as one line; "" for a way that has none, or that needs controllers: TestClaims carries it out.
+// commandOf returns the commands of a way as one line; "" for a way that has none, or that needs controllers:
+// TestClaims carries it out.
 func commandOf(way string) string {
 	if strings.Contains(way, "claimRef") || strings.Contains(way, "--subresource=status") {
 		return ""
@@ -204,7 +206,8 @@ func (w ways) run(name string, kind *builtin.Kind, command string, oldObj map[st
 	}
 }
 
-// finalize does what controllers do that the cluster does not have: the garbage collector orphans, others give an object free.
+// finalize does what controllers do that the cluster does not have: the garbage collector orphans, others give an
+// object free.
 func finalize(ctx context.Context, resource dynamic.ResourceInterface, name, kind string) {
 	for ctx.Err() == nil {
 		stored, err := resource.Get(ctx, name, metav1.GetOptions{})
@@ -256,8 +259,8 @@ func TestStoredVersionWay(t *testing.T) {
 	must("kubectl get relics.ways.fieldlock.dev old -n default")
 }
 
-// check --live --applier predicts the request that it names: the server refuses what it says, and nothing else. Helm's requests are
-// written out; hack/appliers asks Helm itself.
+// check --live --applier predicts the request that it names: the server refuses what it says, and nothing else. Helm's
+// requests are written out; hack/appliers asks Helm itself.
 func TestLiveApplier(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*patience)
 	defer cancel()

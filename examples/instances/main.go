@@ -1,7 +1,7 @@
 // Command instances is a webhook on KUDO Instances, like KUDO's own: it refuses what the parameters of the operator do
 // not allow (KEP-30, KEP-36), and stores the defaults of immutable parameters in the Instance. It needs a
-// MutatingWebhookConfiguration for CREATE and UPDATE of instances.kudo.dev, a certificate where controller-runtime looks
-// for one, and the right to get operatorversions.
+// MutatingWebhookConfiguration for CREATE and UPDATE of instances.kudo.dev, a certificate where controller-runtime
+// looks for one, and the right to get operatorversions.
 package main
 
 import (

@@ -1,2 +1,3 @@
-// Package kubectlreads holds a test that compares the objects that fieldlock reads in a file with those that kubectl reads.
+// Package kubectlreads holds a test that compares the objects that fieldlock reads in a file with those that kubectl
+// reads.
 package kubectlreads

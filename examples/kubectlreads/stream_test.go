@@ -19,9 +19,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
-// TestReadsAsKubectl compares random streams of YAML and JSON: every object that kubectl would send is read here, with the
-// same value, or is an error; and where kubectl has no error, nothing else is read. FIELDLOCK_STREAMS sets how many streams
-// there are.
+// TestReadsAsKubectl compares random streams of YAML and JSON: every object that kubectl would send is read here, with
+// the same value, or is an error; and where kubectl has no error, nothing else is read. FIELDLOCK_STREAMS sets how many
+// streams there are.
 func TestReadsAsKubectl(t *testing.T) {
 	streams := setting.Int(t, "FIELDLOCK_STREAMS", 3000)
 	random := &writer{rand.New(rand.NewPCG(setting.Seed(t), 0))}
@@ -69,8 +69,8 @@ func TestStreamsAsKubectl(t *testing.T) {
 	}
 }
 
-// compare reads a text in both ways. It returns what differs, the errors of kubectl and of fieldlock, and how many objects
-// fieldlock reads.
+// compare reads a text in both ways. It returns what differs, the errors of kubectl and of fieldlock, and how many
+// objects fieldlock reads.
 func compare(text string) (diff string, theirErr error, ours int, ourErr error) {
 	theirs, theirErr := kubectl(text)
 	f := manifest.File{Name: "f"}
@@ -104,9 +104,9 @@ func compare(text string) (diff string, theirErr error, ours int, ourErr error) 
 // inARow finds JSON objects one after another, of which kubectl leaves out those after a document in YAML.
 var inARow = regexp.MustCompile(`\}\s*(#.*\s*)?\{`)
 
-// fieldlockAlone reports whether an object is one that kubectl leaves out without a word and other tools may apply: without
-// a version, a kind or a name, after the end of a document, or with items that are null. kubectl may take a byte
-// order mark within the stream for a part of the next key, so that the object lacks that field.
+// fieldlockAlone reports whether an object is one that kubectl leaves out without a word and other tools may apply:
+// without a version, a kind or a name, after the end of a document, or with items that are null. kubectl may take a
+// byte order mark within the stream for a part of the next key, so that the object lacks that field.
 func fieldlockAlone(text, object string) bool {
 	var named struct {
 		APIVersion, Kind string
@@ -133,8 +133,8 @@ func kubectl(text string) (objects []string, err error) {
 		})
 }
 
-// canonical writes an object as JSON, in which kubectl sends it: 1.0 is 1 there. A namespace that is empty, or not a text, is
-// left out, as kubectl puts its own in that place.
+// canonical writes an object as JSON, in which kubectl sends it: 1.0 is 1 there. A namespace that is empty, or not a
+// text, is left out, as kubectl puts its own in that place.
 func canonical(value map[string]any) string {
 	if metadata, ok := value["metadata"].(map[string]any); ok {
 		if namespace, _ := metadata["namespace"].(string); namespace == "" {

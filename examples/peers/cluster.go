@@ -67,7 +67,8 @@ properties:
 // object is decoded JSON.
 type object = map[string]any
 
-// schemaWith returns clusterSchema with keys added to some of its nodes, by the names of the properties that lead there.
+// schemaWith returns clusterSchema with keys added to some of its nodes, by the names of the properties that lead
+// there.
 func schemaWith(keys map[string]object) (object, error) {
 	schema := object{}
 	if err := yaml.Unmarshal([]byte(clusterSchema), &schema); err != nil {

@@ -29,8 +29,9 @@ func serverCodec() codec {
 	}
 }
 
-// codecs returns serverCodec first, and then the packages that a programmer who wants speed would use instead. They are not
-// drop-in replacements: encoding/json/v2 decodes integers as float64, and sonic checks neither UTF-8 nor what it skips.
+// codecs returns serverCodec first, and then the packages that a programmer who wants speed would use instead. They are
+// not drop-in replacements: encoding/json/v2 decodes integers as float64, and sonic checks neither UTF-8 nor what it
+// skips.
 func codecs() []codec {
 	all := []codec{serverCodec()}
 	if sonic.APIKind == sonic.UseSonicJSON {
@@ -70,8 +71,8 @@ func leftOut() []string {
 	return lines
 }
 
-// againstDecoding returns a row for each codec that compares part, which checks two texts as they are, with decoding them
-// and calling check. The target is about serverCodec.
+// againstDecoding returns a row for each codec that compares part, which checks two texts as they are, with decoding
+// them and calling check. The target is about serverCodec.
 func againstDecoding(part *subject, newJSON, oldJSON []byte, target float64, check func(newObj, oldObj object) bool) []row {
 	var rows []row
 	for _, c := range codecs() {

@@ -4,8 +4,8 @@ package main
 
 import "encoding/json/v2"
 
-// jsonv2Codec returns encoding/json/v2. Without options it is fastest: one that makes it accept what API servers accept (names
-// that occur twice, invalid UTF-8) puts it on another path, which takes nearly twice the time.
+// jsonv2Codec returns encoding/json/v2. Without options it is fastest: one that makes it accept what API servers accept
+// (names that occur twice, invalid UTF-8) puts it on another path, which takes nearly twice the time.
 func jsonv2Codec() (codec, bool) {
 	return codec{
 		name: "encoding/json/v2",

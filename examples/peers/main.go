@@ -9,10 +9,10 @@
 //
 // What decodes objects is measured with the decoder of API servers, which the targets are about, and with faster ones.
 //
-// A round runs the two subjects of each row one right after the other, so that a busy machine is busy for both; the median
-// of the ratios of all rounds is printed. Times are processor times on Linux. Those of the garbage collector are included:
-// a subject that leaves garbage runs until it is collected. The CRDs of other projects are read from their Go modules,
-// which go mod download gets.
+// A round runs the two subjects of each row one right after the other, so that a busy machine is busy for both; the
+// median of the ratios of all rounds is printed. Times are processor times on Linux. Those of the garbage collector are
+// included: a subject that leaves garbage runs until it is collected. The CRDs of other projects are read from their Go
+// modules, which go mod download gets.
 package main
 
 import (

@@ -75,8 +75,8 @@ func (s *subject) bytes() float64 {
 }
 
 // measure runs the two subjects of each row, one right after the other, round by round, and fills in what they take. A
-// subject that leaves nothing to collect is charged its thread alone. What the one before it left is collected first. After
-// that the objects of the groups are dropped: marking them would slow down the collections of the next groups.
+// subject that leaves nothing to collect is charged its thread alone. What the one before it left is collected first.
+// After that the objects of the groups are dropped: marking them would slow down the collections of the next groups.
 func measure(rounds int, groups []group) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPeers has each subject of the tables, for benchstat: group=unchanged-object/subject=by-hand. Subjects of a group that several
-// rows compare are measured once.
+// BenchmarkPeers has each subject of the tables, for benchstat: group=unchanged-object/subject=by-hand. Subjects of a
+// group that several rows compare are measured once.
 func BenchmarkPeers(b *testing.B) {
 	for _, of := range questions {
 		groups, err := of()

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// The drawing is a bar for every ratio of times, on a logarithmic scale. Bars begin at the line where both take the same
-// time: to its right the alternative is slower than fieldlock, to its left faster.
+// The drawing is a bar for every ratio of times, on a logarithmic scale. Bars begin at the line where both take the
+// same time: to its right the alternative is slower than fieldlock, to its left faster.
 const (
 	plotWidth  = 900
 	labelWidth = 430

@@ -39,8 +39,8 @@ definitions:
 	return compile(schema)
 }
 
-// collect is what a programmer writes where no level may be modified: it looks at each level once, and adds an error for
-// each that differs. It reports whether the two objects differ.
+// collect is what a programmer writes where no level may be modified: it looks at each level once, and adds an error
+// for each that differs. It reports whether the two objects differ.
 func collect(errs *field.ErrorList, path *field.Path, newObj, oldObj object) bool {
 	newChild, _ := newObj["child"].(object)
 	oldChild, _ := oldObj["child"].(object)

@@ -39,8 +39,8 @@ func webhook(locks map[string]object) (http.Handler, error) {
 	return admission.NewHandler(registry)
 }
 
-// decodingWebhook is what a programmer writes for the same locks: it decodes the review and both objects, and looks at the
-// locked fields until one differs. It names neither causes nor owners.
+// decodingWebhook is what a programmer writes for the same locks: it decodes the review and both objects, and looks at
+// the locked fields until one differs. It names neither causes nor owners.
 func decodingWebhook(c codec) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

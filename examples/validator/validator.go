@@ -1,4 +1,5 @@
-// Package validator checks locks in a webhook that controller-runtime serves, where the manager already has one for the type.
+// Package validator checks locks in a webhook that controller-runtime serves, where the manager already has one for the
+// type.
 package validator
 
 import (

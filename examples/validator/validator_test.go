@@ -24,8 +24,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
-// TestSetUp sends reviews to the webhook of a manager: both locks refuse one direction and allow the other, so that swapped arguments
-// would let one update through and refuse the other. A refusal is 422 Invalid with its cause.
+// TestSetUp sends reviews to the webhook of a manager: both locks refuse one direction and allow the other, so that
+// swapped arguments would let one update through and refuse the other. A refusal is 422 Invalid with its cause.
 func TestSetUp(t *testing.T) {
 	var s spec.Schema
 	if err := yaml.Unmarshal([]byte(`

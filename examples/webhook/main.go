@@ -1,6 +1,6 @@
 // Command webhook is an admission webhook that enforces the locks of custom resources. It watches the
-// CustomResourceDefinitions of a cluster, reads the locks in their annotation fieldlock.dev/locks, and refuses updates that
-// break one. The API server itself runs their CEL rules. README.md says how to deploy the webhook.
+// CustomResourceDefinitions of a cluster, reads the locks in their annotation fieldlock.dev/locks, and refuses updates
+// that break one. The API server itself runs their CEL rules. README.md says how to deploy the webhook.
 package main
 
 import (

@@ -14,8 +14,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestStartWithoutAPIServer: a webhook that starts while the API server is down refuses what it does not know, and loads
-// the locks when the server is back.
+// TestStartWithoutAPIServer: a webhook that starts while the API server is down refuses what it does not know, and
+// loads the locks when the server is back.
 func TestStartWithoutAPIServer(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	ports := freePorts(t, 4)

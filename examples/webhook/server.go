@@ -75,9 +75,9 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	return m.Start(ctx)
 }
 
-// ready returns a check that fails until the locks of all CRDs are known. The webhook serves before that and refuses what
-// it does not know, so no Service should send it requests yet. A kind that never had readable locks counts too, unless
-// withFaults: in a rollout, the old pods then keep serving with the last good locks.
+// ready returns a check that fails until the locks of all CRDs are known. The webhook serves before that and refuses
+// what it does not know, so no Service should send it requests yet. A kind that never had readable locks counts too,
+// unless withFaults: in a rollout, the old pods then keep serving with the last good locks.
 func ready(r *admission.Registry, withFaults bool) func(*http.Request) error {
 	return func(*http.Request) error {
 		err := r.Ready()

@@ -2,9 +2,9 @@
 //
 //	go run ./hack/crdrules [PROJECT...]
 //
-// For each line of modules.txt it downloads the version of a Go module, finds the CRDs in it, derives what their transition rules
-// say, proves it by the API server's validator, and writes one file below internal/crdfacts/data. With arguments, it does so for
-// the projects of these names only. A report goes to the standard output.
+// For each line of modules.txt it downloads the version of a Go module, finds the CRDs in it, derives what their
+// transition rules say, proves it by the API server's validator, and writes one file below internal/crdfacts/data. With
+// arguments, it does so for the projects of these names only. A report goes to the standard output.
 package main
 
 import (
@@ -164,8 +164,8 @@ func (m module) download() (string, error) {
 // noSource are folders whose CRDs the project does not publish as its own.
 var noSource = []string{"testdata", "test", "tests", "vendor", "third_party", "node_modules", "e2e", "examples"}
 
-// crds returns the CRDs of a module, by name. Of several with one name the first counts, in the order of the folders and of their
-// files.
+// crds returns the CRDs of a module, by name. Of several with one name the first counts, in the order of the folders
+// and of their files.
 func (m module) crds(dir string) ([]*crd.CRD, error) {
 	byName := map[string]*crd.CRD{}
 	folders := m.folders
@@ -201,7 +201,8 @@ func (m module) crds(dir string) ([]*crd.CRD, error) {
 	return all, nil
 }
 
-// readFile adds the CRDs of a file that byName does not have. A file that cannot be read, such as a template of a chart, is reported and left out.
+// readFile adds the CRDs of a file that byName does not have. A file that cannot be read, such as a template of a
+// chart, is reported and left out.
 func readFile(byName map[string]*crd.CRD, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte("CustomResourceDefinition")) {

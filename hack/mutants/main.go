@@ -3,9 +3,9 @@
 //	go run ./hack/mutants -n 60 -seed 1 -with ./internal/testing/suite ./internal/check
 //
 // It takes a random sample of the mutants of each package and compiles all of them into the test binaries, where the
-// variable MUTANT picks one. A mutant dies when a test fails, panics or takes too long; those of the last sort are named, as
-// a busy machine makes them, too: try them again by their numbers, with -only and a larger -limit. A test that counts
-// allocations may fail in the woven code: leave it out with -flags "-test.short -test.skip=NAME".
+// variable MUTANT picks one. A mutant dies when a test fails, panics or takes too long; those of the last sort are
+// named, as a busy machine makes them, too: try them again by their numbers, with -only and a larger -limit. A test
+// that counts allocations may fail in the woven code: leave it out with -flags "-test.short -test.skip=NAME".
 package main
 
 import (

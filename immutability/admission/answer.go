@@ -96,8 +96,8 @@ func failure(code int, message string) *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: clip(message, maxMessage)}
 }
 
-// clip cuts the middle out of a text that is longer than limit bytes: a message begins with a path, and ends with what is
-// wrong with it.
+// clip cuts the middle out of a text that is longer than limit bytes: a message begins with a path, and ends with what
+// is wrong with it.
 func clip(text string, limit int) string {
 	const gap = " … "
 	if len(text) <= limit {

@@ -15,7 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
 
-// BenchmarkHandler measures a review from its body to its answer, of an update that is allowed and of one that is refused.
+// BenchmarkHandler measures a review from its body to its answer, of an update that is allowed and of one that is
+// refused.
 func BenchmarkHandler(b *testing.B) {
 	var s spec.Schema
 	if err := s.UnmarshalJSON([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {

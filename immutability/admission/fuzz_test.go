@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
 
-// FuzzReview: every body gets a well-formed answer, and no update that changes the class of a Cluster is allowed, as far
-// as a plain decoder can tell.
+// FuzzReview: every body gets a well-formed answer, and no update that changes the class of a Cluster is allowed, as
+// far as a plain decoder can tell.
 func FuzzReview(f *testing.F) {
 	body := string((&reviewCase{Request: map[string]any{"object": map[string]any{"spec": map[string]any{"class": "silver"}}}}).body(f))
 	for _, seed := range []string{

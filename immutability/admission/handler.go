@@ -2,11 +2,12 @@
 // answers AdmissionReviews with it. The package apiserver has the same check for an API server's own admission chain
 // and update strategies; the package loader fills a Registry from CustomResourceDefinitions.
 //
-// Use it for aggregated API servers, and for custom resources whose locks a stock API server does not know. Locks that a
-// stock API server can enforce itself need no webhook: export them as CEL rules.
+// Use it for aggregated API servers, and for custom resources whose locks a stock API server does not know. Locks that
+// a stock API server can enforce itself need no webhook: export them as CEL rules.
 //
 // Everything that cannot be checked is refused unless an option says otherwise: an update without its old object, an
-// object of another kind than the request says, a kind whose locks cannot be compiled, a Registry that is not filled yet.
+// object of another kind than the request says, a kind whose locks cannot be compiled, a Registry that is not filled
+// yet.
 package admission
 
 import (
@@ -35,10 +36,10 @@ var (
 	_ reviewer     = (*handler)(nil)
 )
 
-// NewHandler returns a handler that answers AdmissionReviews of admission.k8s.io/v1 with the locks of r, which may be filled
-// and changed later. Updates are compared from the raw bytes of both objects; create, delete and connect are allowed. Every
-// answer is an AdmissionReview: a request that cannot be read is refused, with an HTTP status of 4xx where not even its uid
-// could be read. The handler is safe for concurrent use.
+// NewHandler returns a handler that answers AdmissionReviews of admission.k8s.io/v1 with the locks of r, which may be
+// filled and changed later. Updates are compared from the raw bytes of both objects; create, delete and connect are
+// allowed. Every answer is an AdmissionReview: a request that cannot be read is refused, with an HTTP status of 4xx
+// where not even its uid could be read. The handler is safe for concurrent use.
 //
 // NewHandler returns an error if r is nil or an option has a value that makes no sense.
 func NewHandler(r *Registry, opts ...Option) (http.Handler, error) {
@@ -64,9 +65,9 @@ func (h *handler) review(_ context.Context, req *request) *answer {
 }
 
 // NewReviewHandler returns a handler of AdmissionReviews that review answers: a validating webhook around one function,
-// with the limits on bodies and time that the handler of NewHandler has. The function gets the context of the HTTP request,
-// and the request without the options of the operation and the extra of the user. It sets everything of the response but
-// the uid. A nil response, a panic and a nil function refuse the request.
+// with the limits on bodies and time that the handler of NewHandler has. The function gets the context of the HTTP
+// request, and the request without the options of the operation and the extra of the user. It sets everything of the
+// response but the uid. A nil response, a panic and a nil function refuse the request.
 func NewReviewHandler(review func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
 	return &reviewHandler{call: review, transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 }
@@ -192,8 +193,8 @@ func (t *transport) read(w http.ResponseWriter, r *http.Request, body *bytes.Buf
 // limit sets how long the body may take: the time of the handler or of the server, whichever is shorter. lift takes the
 // limit off once the body is read to its end.
 //
-// Otherwise the limit must stay. Before net/http sends an answer and again after it, it reads up to 256 KB of a body that
-// the handler left unread, and without a limit it would wait for a silent client forever.
+// Otherwise the limit must stay. Before net/http sends an answer and again after it, it reads up to 256 KB of a body
+// that the handler left unread, and without a limit it would wait for a silent client forever.
 func (t *transport) limit(w http.ResponseWriter, r *http.Request) (lift func()) {
 	timeout := t.readTimeout
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {

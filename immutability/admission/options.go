@@ -60,9 +60,9 @@ func WithMode(m Mode) Option {
 	})
 }
 
-// WithVersionGaps sets what happens to an update through a version of a kind that leaves free what another served version
-// locks (Version.Gaps), and so is a way around the locks: ModeWarn unless set. ModeEnforce treats the update as one that
-// cannot be checked. ModeWarn and ModeAudit check it with the locks that the version has.
+// WithVersionGaps sets what happens to an update through a version of a kind that leaves free what another served
+// version locks (Version.Gaps), and so is a way around the locks: ModeWarn unless set. ModeEnforce treats the update as
+// one that cannot be checked. ModeWarn and ModeAudit check it with the locks that the version has.
 func WithVersionGaps(m Mode) Option {
 	return option(func(s *settings) error {
 		s.gaps = m
@@ -70,9 +70,9 @@ func WithVersionGaps(m Mode) Option {
 	})
 }
 
-// WithFailurePolicy sets what happens to an update that cannot be checked: admissionregistrationv1.Fail, which refuses it,
-// unless set. admissionregistrationv1.Ignore allows it, with a warning and a note in the audit log. In the modes ModeWarn
-// and ModeAudit nothing is refused, and Fail behaves like Ignore.
+// WithFailurePolicy sets what happens to an update that cannot be checked: admissionregistrationv1.Fail, which refuses
+// it, unless set. admissionregistrationv1.Ignore allows it, with a warning and a note in the audit log. In the modes
+// ModeWarn and ModeAudit nothing is refused, and Fail behaves like Ignore.
 //
 // The policy is about requests that reach the handler; what happens when the webhook does not answer is for the
 // failurePolicy of its configuration.
@@ -86,8 +86,8 @@ func WithFailurePolicy(p admissionregistrationv1.FailurePolicyType) Option {
 	})
 }
 
-// WithStatusCode sets the status of a refusal: http.StatusUnprocessableEntity (422), which deployment tools look for, unless
-// set; http.StatusBadRequest (400) is the proposal's.
+// WithStatusCode sets the status of a refusal: http.StatusUnprocessableEntity (422), which deployment tools look for,
+// unless set; http.StatusBadRequest (400) is the proposal's.
 func WithStatusCode(code int) Option {
 	return option(func(s *settings) error {
 		if code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
@@ -107,9 +107,9 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithObserver sets a function that is called after each answer, with the context of the HTTP request. Many goroutines call
-// it at once, so it should be quick. An adapter to Prometheus takes a dozen lines; examples/webhook has one. With nil, the
-// default, nothing is called.
+// WithObserver sets a function that is called after each answer, with the context of the HTTP request. Many goroutines
+// call it at once, so it should be quick. An adapter to Prometheus takes a dozen lines; examples/webhook has one. With
+// nil, the default, nothing is called.
 func WithObserver(observe func(context.Context, Observation)) Option {
 	return option(func(s *settings) error {
 		s.observe = observe
@@ -128,8 +128,8 @@ type Exemptions struct {
 	// keep an object, with all its locks off, for as long as its owner likes.
 	Deleting bool
 	// DryRunAnnotations exempts dry-run updates of objects that carry one of these annotations, with any value, such as
-	// "topology.cluster.x-k8s.io/dry-run" of Cluster API. Only requests that are dry-run themselves pass: anybody can put
-	// an annotation on an object, but what is dry-run is not stored.
+	// "topology.cluster.x-k8s.io/dry-run" of Cluster API. Only requests that are dry-run themselves pass: anybody can
+	// put an annotation on an object, but what is dry-run is not stored.
 	DryRunAnnotations []string
 }
 
@@ -187,12 +187,14 @@ const (
 	DecisionAllowed Decision = "allowed"
 	// DecisionRefused: the update breaks a lock.
 	DecisionRefused Decision = "refused"
-	// DecisionWarned and DecisionAudited: the update breaks a lock and is allowed, because the mode is ModeWarn or ModeAudit.
+	// DecisionWarned and DecisionAudited: the update breaks a lock and is allowed, because the mode is ModeWarn or
+	// ModeAudit.
 	DecisionWarned  Decision = "warned"
 	DecisionAudited Decision = "audited"
 	// DecisionExempt: the update was not checked, because of WithExemptions.
 	DecisionExempt Decision = "exempt"
-	// DecisionFailed and DecisionIgnored: the update could not be checked, and was refused or allowed by the failure policy.
+	// DecisionFailed and DecisionIgnored: the update could not be checked, and was refused or allowed by the failure
+	// policy.
 	DecisionFailed  Decision = "failed"
 	DecisionIgnored Decision = "ignored"
 	// DecisionUnread: the request could not be read.

@@ -89,9 +89,9 @@ func (r *Registry) Put(kinds ...Kind) {
 	})
 }
 
-// PutFault records that the locks of a kind cannot be known now, for instance because somebody broke its annotation. The
-// locks from before stay in force. Without any, updates of the kind cannot be checked, and the failure policy decides.
-// The resource may be "".
+// PutFault records that the locks of a kind cannot be known now, for instance because somebody broke its annotation.
+// The locks from before stay in force. Without any, updates of the kind cannot be checked, and the failure policy
+// decides. The resource may be "".
 func (r *Registry) PutFault(kind schema.GroupKind, resource string, fault error) {
 	if fault == nil {
 		fault = errors.New("no reason is given")
@@ -195,11 +195,12 @@ func (k Kind) groupResource() schema.GroupResource {
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
 // Find returns what an update must be checked against. Take kind and resource from the objects in the request, after
-// conversion (not requestKind and requestResource); the subresource is "" for the object itself. ok is false if nothing is
-// locked there, so that the update needs no check.
+// conversion (not requestKind and requestResource); the subresource is "" for the object itself. ok is false if nothing
+// is locked there, so that the update needs no check.
 //
 // It returns an error if the update cannot be checked: the registry is not complete (ErrNotLoaded), the version is not
-// served (ErrNotServed), the locks of the kind are not known because of a fault, or kind and resource do not belong together.
+// served (ErrNotServed), the locks of the kind are not known because of a fault, or kind and resource do not belong
+// together.
 func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (target *Target, ok bool, err error) {
 	t := r.load()
 	if kind.Group != resource.Group || kind.Version != resource.Version || t.of(kind.GroupKind()).Kind == "" {
@@ -279,17 +280,17 @@ func (r *Registry) has(kind schema.GroupVersionKind) bool {
 	return ok
 }
 
-// Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find. The zero
-// Target and a nil one check nothing: they return an error.
+// Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find. The
+// zero Target and a nil one check nothing: they return an error.
 //
 // An update of the status subresource carries whole objects and is checked as a whole: an API server has put the stored
-// spec back by then, and if it has not, the change is refused. An update of the scale subresource carries Scale objects,
-// each of which represents the one field that it sets.
+// spec back by then, and if it has not, the change is refused. An update of the scale subresource carries Scale
+// objects, each of which represents the one field that it sets.
 type Target struct {
 	// Kind is the kind whose locks apply; for a scale subresource that is the kind of its parent.
 	Kind schema.GroupVersionKind
-	// Validator checks whole objects of the kind; it is nil for a Scale. Prefer Check, which also makes sure that the objects
-	// are of the kind that the request says.
+	// Validator checks whole objects of the kind; it is nil for a Scale. Prefer Check, which also makes sure that the
+	// objects are of the kind that the request says.
 	Validator *immutability.Validator
 
 	wire     schema.GroupVersionKind // what the objects say they are

@@ -221,7 +221,8 @@ func TestTargetRefusesOtherKinds(t *testing.T) {
 	}
 }
 
-// TestFindErrors: a caller can wait for a registry that is not filled yet, which does not help against another kind of error.
+// TestFindErrors: a caller can wait for a registry that is not filled yet, which does not help against another kind of
+// error.
 func TestFindErrors(t *testing.T) {
 	v2 := clusterKind.WithVersion("v2")
 	clustersV2 := clustersV1.GroupResource().WithVersion("v2")

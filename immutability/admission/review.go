@@ -19,8 +19,8 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
-// readReview reads the request of an AdmissionReview. Object and oldObject are parts of body, not copies; null counts as
-// absent. The options of the operation and extra of the user are not read.
+// readReview reads the request of an AdmissionReview. Object and oldObject are parts of body, not copies; null counts
+// as absent. The options of the operation and extra of the user are not read.
 //
 // The request is not nil when its uid could be read, even when there is an error, so that the error can be answered.
 func readReview(body []byte) (*request, error) {
@@ -123,7 +123,8 @@ func (p *parts) decode() (*request, error) {
 	return r, nil
 }
 
-// peek is how far into a body of too many bytes the uid is looked for; an API server writes it within the first hundred.
+// peek is how far into a body of too many bytes the uid is looked for; an API server writes it within the first
+// hundred.
 const peek = 4 << 10
 
 // peekUID returns the uid of the request in a review of which only the beginning is there, or "".
@@ -180,8 +181,8 @@ type document struct {
 	read             bool // apiVersion and kind are known, and no member is there twice
 }
 
-// cutDocument cuts the value that t has next. In an object, it reads apiVersion and kind in the same pass. Where that is
-// not possible, identify says why, if the document is needed at all.
+// cutDocument cuts the value that t has next. In an object, it reads apiVersion and kind in the same pass. Where that
+// is not possible, identify says why, if the document is needed at all.
 func cutDocument(name string, t *jsonscan.Text, body []byte) document {
 	d := document{name: name}
 	if t.Kind() != '{' {
@@ -215,8 +216,8 @@ func (d *document) note(name, value []byte) error {
 	return nil
 }
 
-// identify reads what the document says that it is, unless that is known. It returns an error if the document is missing,
-// is not an object, or has a member twice.
+// identify reads what the document says that it is, unless that is known. It returns an error if the document is
+// missing, is not an object, or has a member twice.
 func (d *document) identify() error {
 	if d.read {
 		return nil

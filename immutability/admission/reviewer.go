@@ -18,17 +18,17 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Reviewer decides about updates with the locks of a registry, whatever brings the requests: the handler of NewHandler answers HTTP
-// with one, package admission/apiserver the requests of an API server's own admission chain, and immutability/admission/controllerruntime
-// those of controller-runtime. It keeps no part of a request and is safe for concurrent use. The zero Reviewer and nil refuse every
-// request.
+// Reviewer decides about updates with the locks of a registry, whatever brings the requests: the handler of NewHandler
+// answers HTTP with one, package admission/apiserver the requests of an API server's own admission chain, and
+// immutability/admission/controllerruntime those of controller-runtime. It keeps no part of a request and is safe for
+// concurrent use. The zero Reviewer and nil refuse every request.
 type Reviewer struct {
 	settings
 	registry *Registry
 }
 
-// NewReviewer returns a reviewer with the locks of r, which may be filled and changed later. It returns an error if r is nil or an
-// option has a value that makes no sense.
+// NewReviewer returns a reviewer with the locks of r, which may be filled and changed later. It returns an error if r
+// is nil or an option has a value that makes no sense.
 func NewReviewer(r *Registry, opts ...Option) (*Reviewer, error) {
 	if r == nil {
 		return nil, errors.New("there is no registry: give one, it may be filled later")
@@ -48,8 +48,9 @@ func NewReviewer(r *Registry, opts ...Option) (*Reviewer, error) {
 	return v, nil
 }
 
-// Review answers a request as it is in an AdmissionReview: updates are compared from the raw bytes of both objects; create, delete
-// and connect are allowed. It logs and observes the answer. A request that is nil, and a panic, are refused.
+// Review answers a request as it is in an AdmissionReview: updates are compared from the raw bytes of both objects;
+// create, delete and connect are allowed. It logs and observes the answer. A request that is nil, and a panic, are
+// refused.
 func (v *Reviewer) Review(ctx context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if r == nil {
 		return &refuse("", failure(http.StatusBadRequest, "there is no request")).response

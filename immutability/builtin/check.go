@@ -25,8 +25,8 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	return k.check("", newObj, oldObj, false)
 }
 
-// CheckBy is Check for one way of applying: one of the constants, or "flux" or "live", which Applier explains. An applier of any other name
-// behaves as in Check.
+// CheckBy is Check for one way of applying: one of the constants, or "flux" or "live", which Applier explains. An
+// applier of any other name behaves as in Check.
 func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) Verdict {
 	switch by {
 	case ApplierServerSide, ApplierClientSide, ApplierReplace, fluxApply:
@@ -37,10 +37,11 @@ func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) Verdict {
 	return k.check("", newObj, oldObj, false)
 }
 
-// Applier is a way to apply a manifest to an object that was made with it before. Besides the constants there are two ways that a check of
-// whole repositories needs, without a constant as programs seldom do: "flux" is a server-side apply of manifests as Flux normalizes them,
-// without null and empty values and with stringData as data; "live" is an apply over an object that a cluster returned, so that its status,
-// and the fields that it has only with a feature on, count.
+// Applier is a way to apply a manifest to an object that was made with it before. Besides the constants there are two
+// ways that a check of whole repositories needs, without a constant as programs seldom do: "flux" is a server-side
+// apply of manifests as Flux normalizes them, without null and empty values and with stringData as data; "live" is an
+// apply over an object that a cluster returned, so that its status, and the fields that it has only with a feature on,
+// count.
 type Applier string
 
 // The appliers. Helm's three-way merge treats built-in kinds as kubectl's does.

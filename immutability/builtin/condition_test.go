@@ -8,8 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// TestConditions: what a row asks for that neither a word nor CEL can express. Where stored and applied are left out, the
-// server has what the manifests have.
+// TestConditions: what a row asks for that neither a word nor CEL can express. Where stored and applied are left out,
+// the server has what the manifests have.
 func TestConditions(t *testing.T) {
 	const beta = "volume.beta.kubernetes.io/storage-class"
 	terms := func(expressions string) string {

@@ -8,8 +8,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
-// TestWrittenDefaults: a default that a manifest writes out, or leaves out again, is no change, and another value is one. A
-// server of 1.36 with all features on accepts and refuses the same; the groups of pods are as the code of 1.37 has them.
+// TestWrittenDefaults: a default that a manifest writes out, or leaves out again, is no change, and another value is
+// one. A server of 1.36 with all features on accepts and refuses the same; the groups of pods are as the code of 1.37
+// has them.
 func TestWrittenDefaults(t *testing.T) {
 	const toleration = `key: a, value: b, effect: NoSchedule`
 	request := func(more string) string {

@@ -41,7 +41,8 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
-// TestKeysThatLookLikePaths: a key is data. Whatever it looks like, its change is refused, with the values of both sides.
+// TestKeysThatLookLikePaths: a key is data. Whatever it looks like, its change is refused, with the values of both
+// sides.
 func TestKeysThatLookLikePaths(t *testing.T) {
 	kinds, err := builtin.For("")
 	if err != nil {
@@ -89,7 +90,8 @@ func TestVastAmounts(t *testing.T) {
 	}
 }
 
-// TestVastAmountsOfOthers: kinds with pods and claims tell a vast amount from another one, too. A Deployment may have it.
+// TestVastAmountsOfOthers: kinds with pods and claims tell a vast amount from another one, too. A Deployment may have
+// it.
 func TestVastAmountsOfOthers(t *testing.T) {
 	kinds, err := builtin.For("")
 	if err != nil {
@@ -145,7 +147,8 @@ func TestNilObjects(t *testing.T) {
 	}
 }
 
-// An unchanged manifest is never refused, with one exception: a client-side apply sends null for the empty text that null has made.
+// An unchanged manifest is never refused, with one exception: a client-side apply sends null for the empty text that
+// null has made.
 func TestUnchanged(t *testing.T) {
 	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
 	if err != nil {

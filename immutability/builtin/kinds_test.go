@@ -51,7 +51,8 @@ func TestCompile(t *testing.T) {
 			if len(kind.Rows()) > 0 && (kind.source.Cost == "" || kind.source.Why == "" || len(kind.source.How) == 0) && kind.Kind != "NetworkPolicy" {
 				t.Errorf("%s has locks and does not say what a replacement costs", gvk)
 			}
-			// Without its Go type, the values of a kind have no canonical form. k8s.io/api 0.35 lacks the newest versions of these.
+			// Without its Go type, the values of a kind have no canonical form. k8s.io/api 0.35 lacks the newest
+			// versions of these.
 			withoutType := []string{"APIService", "CompositePodGroup", "Eviction", "EvictionRequest", "PodGroup", "ResourcePoolStatusRequest", "Workload"}
 			if len(kind.Rows()) > 0 && goType(schema.GroupVersionKind{Group: kind.Group, Version: kind.Versions[0], Kind: kind.Kind}) == nil && !slices.Contains(withoutType, kind.Kind) {
 				t.Errorf("%s has locks and no Go type", gvk)
@@ -189,7 +190,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestRowsOfRules: a program that shows rows knows CEL from prose: a row with LockRule has one of Rule and Means, and no other row has either.
+// TestRowsOfRules: a program that shows rows knows CEL from prose: a row with LockRule has one of Rule and Means, and
+// no other row has either.
 func TestRowsOfRules(t *testing.T) {
 	kinds, err := For("1.36")
 	if err != nil {

@@ -153,7 +153,8 @@ func TestKeptSources(t *testing.T) {
 	}
 }
 
-// TestNamedSelector: a real API server of 1.36 gave these answers to a ReplicationController whose selector was made of its labels.
+// TestNamedSelector: a real API server of 1.36 gave these answers to a ReplicationController whose selector was made of
+// its labels.
 func TestNamedSelector(t *testing.T) {
 	kinds, err := For("1.36")
 	if err != nil {
@@ -180,8 +181,8 @@ func TestNamedSelector(t *testing.T) {
 	}
 }
 
-// TestInitContainerAnnotations: a real API server of 1.36 accepted these updates of a Job. Other annotations of its template
-// may not change.
+// TestInitContainerAnnotations: a real API server of 1.36 accepted these updates of a Job. Other annotations of its
+// template may not change.
 func TestInitContainerAnnotations(t *testing.T) {
 	kinds, err := For("1.36")
 	if err != nil {
@@ -254,8 +255,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: fields that the minor lacks do not change what the server stores, and a remark names them if they change. A later
-// minor may have them.
+// TestUnknownFields: fields that the minor lacks do not change what the server stores, and a remark names them if they
+// change. A later minor may have them.
 func TestUnknownFields(t *testing.T) {
 	job := func(volume string) string {
 		return "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}], volumes: [{name: b, emptyDir: {}}, " + volume + "]}}}}"

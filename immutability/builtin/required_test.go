@@ -8,7 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
-// TestMissing: an object that a real API server has stored lacks nothing, and without any of the required fields it does.
+// TestMissing: an object that a real API server has stored lacks nothing, and without any of the required fields it
+// does.
 func TestMissing(t *testing.T) {
 	cases, err := kindcase.Read("testdata/cases")
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestScopes: the scope of every kind is the one that Kubernetes' own discovery has. testdata/scopes.txt has a line for each
-// minor, version, kind and scope, from api/discovery (api__v1.json and aggregated_v2.json) of Kubernetes 1.35.0, 1.36.3 and
-// 1.37.0, alpha and beta versions included.
+// TestScopes: the scope of every kind is the one that Kubernetes' own discovery has. testdata/scopes.txt has a line for
+// each minor, version, kind and scope, from api/discovery (api__v1.json and aggregated_v2.json) of Kubernetes 1.35.0,
+// 1.36.3 and 1.37.0, alpha and beta versions included.
 func TestScopes(t *testing.T) {
 	data, err := os.ReadFile("testdata/scopes.txt")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/verdicts.txt anew")
 
-// TestVerdicts holds all that a verdict says beside the server's message, for every case on one minor: the field, the lock
-// and rule, the values, what is unknown or noted, and what replacing the object costs.
+// TestVerdicts holds all that a verdict says beside the server's message, for every case on one minor: the field, the
+// lock and rule, the values, what is unknown or noted, and what replacing the object costs.
 func TestVerdicts(t *testing.T) {
 	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
 	if err != nil {

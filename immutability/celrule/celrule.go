@@ -1,15 +1,15 @@
 // Package celrule translates between locks and the CEL transition rules of custom resource definitions.
 //
-// Export writes locks as CEL rules, so that a stock API server enforces them, and ExportPolicy writes them as validations
-// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Package crd/lint finds the ways around
-// transition rules.
+// Export writes locks as CEL rules, so that a stock API server enforces them, and ExportPolicy writes them as
+// validations of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Package crd/lint finds the ways
+// around transition rules.
 //
 // Each function takes the schema of one version of a CRD and leaves it as it is. Schema paths in its results are JSON
 // pointers from the root of that schema.
 //
-// Two things are equivalent here if they accept the same updates from one valid object to another. Valid objects are those
-// that an API server stores for the schema: pruned, defaulted, without null where the schema is not nullable, without
-// duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf.
+// Two things are equivalent here if they accept the same updates from one valid object to another. Valid objects are
+// those that an API server stores for the schema: pruned, defaulted, without null where the schema is not nullable,
+// without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf.
 //
 // The package is v0: names may still change.
 package celrule
@@ -36,23 +36,25 @@ type Rule struct {
 	Path       string // of the field that has an imported rule, "" for the root; Export leaves it out
 	SchemaPath string // of the node that has the rule
 	Rule       string // the CEL expression
-	// Locks are the locks that the rule is equivalent to. A recognized rule without locks refuses no update that the schema,
-	// other locks and plain rules accept.
+	// Locks are the locks that the rule is equivalent to. A recognized rule without locks refuses no update that the
+	// schema, other locks and plain rules accept.
 	Locks []immutability.LockedField
 	// Reason is why Import leaves a rule, or why a recognized rule has no locks of its own.
 	Reason string
 }
 
-// Unexported is a field with locks for which there is no equivalent rule, or whose rule costs more than the API server allows.
+// Unexported is a field with locks for which there is no equivalent rule, or whose rule costs more than the API server
+// allows.
 type Unexported struct {
 	immutability.LockedField
 	Reason string
 	Remedy string // what would make it exportable, "" for nothing
 }
 
-// Export replaces the locks of s with equivalent CEL rules, for a stock API server. A rule is equivalent if it accepts the
-// same updates from one valid object to another. Locks without such a rule are in Rest, with the reason; nothing enforces
-// them in Schema. A lock that no update can break, such as one on a list-map key, is in neither. Export does not change s.
+// Export replaces the locks of s with equivalent CEL rules, for a stock API server. A rule is equivalent if it accepts
+// the same updates from one valid object to another. Locks without such a rule are in Rest, with the reason; nothing
+// enforces them in Schema. A lock that no update can break, such as one on a list-map key, is in neither. Export does
+// not change s.
 //
 // It returns an *immutability.SchemaError if the locks of s are wrong, and an error if s is not a structural schema.
 func Export(s *spec.Schema) (Exported, error) {
@@ -82,9 +84,9 @@ type PolicyValidation struct {
 }
 
 // ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
-// schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
-// locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does not follow $ref. A lock that no update
-// can break is in neither list.
+// schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce
+// other locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does not follow $ref. A lock
+// that no update can break is in neither list.
 //
 // It returns an *immutability.SchemaError if the locks of s are wrong.
 func ExportPolicy(s *spec.Schema) (Policy, error) {
@@ -107,9 +109,10 @@ type Imported struct {
 	Recognized, Left []Rule
 }
 
-// Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if it has the forms in which people
-// write locks, or in which Export does: then the locks accept the same updates from one valid object to another. All other
-// rules stay, with the reason. Plain rules, those without oldSelf, stay as they are and are not listed. Import does not change s.
+// Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if it has the forms in
+// which people write locks, or in which Export does: then the locks accept the same updates from one valid object to
+// another. All other rules stay, with the reason. Plain rules, those without oldSelf, stay as they are and are not
+// listed. Import does not change s.
 //
 // Cost: O(size of s), and for each rule the number of forms times the fields that it names, which is small.
 func Import(s *spec.Schema) Imported {

@@ -7,8 +7,8 @@ import (
 
 // ExportedFile is a file of CRDs as a stock API server accepts and enforces it.
 type ExportedFile struct {
-	// Data is the file with CEL rules in place of locks. The locks are in the annotation fieldlock.dev/locks too, so that nothing is
-	// lost. Every byte that is not part of a change is as it was.
+	// Data is the file with CEL rules in place of locks. The locks are in the annotation fieldlock.dev/locks too, so
+	// that nothing is lost. Every byte that is not part of a change is as it was.
 	Data []byte
 	// Rest are the locks that no rule enforces, in the order of the file.
 	Rest []UnexportedLock
@@ -23,10 +23,12 @@ type UnexportedLock struct {
 	Remedy       string // what would make it exportable, "" for nothing
 }
 
-// ExportFile writes the CRDs of a file, YAML or JSON, as fieldlock export cel does: with CEL rules for their locks. A rule that the
-// CRD already has is not added again, so a second export changes nothing. The name is for messages. Documents of other kinds stay.
+// ExportFile writes the CRDs of a file, YAML or JSON, as fieldlock export cel does: with CEL rules for their locks. A
+// rule that the CRD already has is not added again, so a second export changes nothing. The name is for messages.
+// Documents of other kinds stay.
 //
-// It returns an error if the file has no CRD or cannot be read, if a CRD is not of apiextensions.k8s.io/v1, or if its locks are wrong.
+// It returns an error if the file has no CRD or cannot be read, if a CRD is not of apiextensions.k8s.io/v1, or if its
+// locks are wrong.
 func ExportFile(name string, data []byte) (ExportedFile, error) {
 	file, err := convert.Read(name, data)
 	if err != nil {
@@ -46,8 +48,9 @@ func ExportFile(name string, data []byte) (ExportedFile, error) {
 	return out, nil
 }
 
-// AnnotateFile writes the CRDs of a file, YAML or JSON, as fieldlock export annotation does: their locks move from the schemas into
-// the annotation fieldlock.dev/locks, which a stock API server keeps and package admission/loader reads. Errors are as for ExportFile.
+// AnnotateFile writes the CRDs of a file, YAML or JSON, as fieldlock export annotation does: their locks move from the
+// schemas into the annotation fieldlock.dev/locks, which a stock API server keeps and package admission/loader reads.
+// Errors are as for ExportFile.
 func AnnotateFile(name string, data []byte) ([]byte, error) {
 	file, err := convert.Read(name, data)
 	if err != nil {

@@ -31,8 +31,8 @@ spec:
               steps: {type: array, items: {type: string, x-kubernetes-immutable: true}}
 `
 
-// TestFiles: an operator's generator writes its CRDs as a stock API server accepts them, without running the command. What comes back
-// has the same locks.
+// TestFiles: an operator's generator writes its CRDs as a stock API server accepts them, without running the command.
+// What comes back has the same locks.
 func TestFiles(t *testing.T) {
 	exported, err := celrule.ExportFile("crd.yaml", []byte(databases))
 	if err != nil {

@@ -1,16 +1,16 @@
-// Package changes names the changes of Kubernetes objects that a cluster will refuse: what the command fieldlock check does,
-// for programs such as diff tools and plugins of deployment tools.
+// Package changes names the changes of Kubernetes objects that a cluster will refuse: what the command fieldlock check
+// does, for programs such as diff tools and plugins of deployment tools.
 //
 //	result, err := changes.Check(ctx, newManifests, oldManifests, changes.WithSchemas("crd.yaml", crd))
 //	if err == nil {
 //		err = result.Err()
 //	}
 //
-// The result is the report of the command in Go types, with the differences, deletions, operators and policies behind it. The package is
-// v0: names may still change.
+// The result is the report of the command in Go types, with the differences, deletions, operators and policies behind
+// it. The package is v0: names may still change.
 //
-// It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema, CRDs among the objects count,
-// and so does the catalogue of what operators refuse. Loosened names what an update of a CRD no longer refuses.
+// It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema, CRDs among the objects
+// count, and so does the catalogue of what operators refuse. Loosened names what an update of a CRD no longer refuses.
 package changes
 
 import (
@@ -36,12 +36,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// Check compares two sets of objects: manifests as YAML or JSON, one document or many, or decoded objects. Objects are paired
-// by kind, namespace and name; those on one side only are created or deleted, which is allowed. Neither side is changed or
-// kept.
+// Check compares two sets of objects: manifests as YAML or JSON, one document or many, or decoded objects. Objects are
+// paired by kind, namespace and name; those on one side only are created or deleted, which is allowed. Neither side is
+// changed or kept.
 //
-// The error is about what cannot be read or compared, or about ctx; the rest is checked, and the Result is never allowed.
-// Cost: linear in the objects; the locks of a kind are compiled when the first object needs them.
+// The error is about what cannot be read or compared, or about ctx; the rest is checked, and the Result is never
+// allowed. Cost: linear in the objects; the locks of a kind are compiled when the first object needs them.
 func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldObjs Objects, opts ...Option) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -170,8 +170,8 @@ type settingsFile struct {
 	data []byte
 }
 
-// WithSchemas adds schemas: the CRDs of a file, an OpenAPI document or a JSON Schema. The name is for messages, and tells the
-// kind of a JSON Schema of a catalogue, GROUP/KIND_VERSION.json.
+// WithSchemas adds schemas: the CRDs of a file, an OpenAPI document or a JSON Schema. The name is for messages, and
+// tells the kind of a JSON Schema of a catalogue, GROUP/KIND_VERSION.json.
 func WithSchemas(name string, data []byte) Option {
 	return option(func(c *config) {
 		f := manifest.File{Name: name}
@@ -180,8 +180,8 @@ func WithSchemas(name string, data []byte) Option {
 	})
 }
 
-// WithSettings adds the keys accept, locks, aliases, applier, refuse-deletions and kubernetes-version of a settings file,
-// .fieldlock.yaml. Without kubernetes-version, the cluster is taken for the newest known one.
+// WithSettings adds the keys accept, locks, aliases, applier, refuse-deletions and kubernetes-version of a settings
+// file, .fieldlock.yaml. Without kubernetes-version, the cluster is taken for the newest known one.
 func WithSettings(name string, data []byte) Option {
 	return option(func(c *config) { c.settings = append(c.settings, settingsFile{name, data}) })
 }
@@ -202,8 +202,8 @@ func WithApplier(by Applier) Option {
 	return option(func(c *config) { c.appliedBy = by })
 }
 
-// WithKubernetesVersion says which minor the cluster has, such as "1.36": the newest known one unless set. It takes precedence over
-// settings.
+// WithKubernetesVersion says which minor the cluster has, such as "1.36": the newest known one unless set. It takes
+// precedence over settings.
 func WithKubernetesVersion(minor string) Option {
 	return option(func(c *config) { c.version = minor })
 }
@@ -217,8 +217,8 @@ const (
 	KnowledgeOperators Knowledge = "operators" // what operators refuse, and the transition rules of their CRDs
 )
 
-// WithKnowledge says what Check knows about kinds without their schemas: everything unless set, and nothing if the list is empty. Changed
-// objects of other kinds make the result incomplete.
+// WithKnowledge says what Check knows about kinds without their schemas: everything unless set, and nothing if the list
+// is empty. Changed objects of other kinds make the result incomplete.
 func WithKnowledge(list ...Knowledge) Option {
 	return option(func(c *config) { c.known = list })
 }
@@ -258,12 +258,13 @@ func (c *config) input() (*compare.Input, error) {
 	return in, errors.Join(errs...)
 }
 
-// Result is what Check found: the report of fieldlock check -o json, in Go types. What concerns files and units is left out, which Check
-// does not have. The zero Result is not allowed.
+// Result is what Check found: the report of fieldlock check -o json, in Go types. What concerns files and units is left
+// out, which Check does not have. The zero Result is not allowed.
 type Result struct {
 	// Allowed reports whether no change is refused, but for accepted ones.
 	Allowed bool `json:"allowed"`
-	// Complete reports whether everything that changed was checked: no change is unknown or of a kind in SkippedKinds or UncheckedKinds.
+	// Complete reports whether everything that changed was checked: no change is unknown or of a kind in SkippedKinds
+	// or UncheckedKinds.
 	Complete bool `json:"complete"`
 	// Checked is how many objects some schema covers, and Skipped how many none does.
 	Checked      int                  `json:"checked"`
@@ -282,7 +283,8 @@ type Result struct {
 	checked bool
 }
 
-// Err returns nil if the change is allowed, otherwise an error with a line for each violation that nobody has accepted. The zero Result returns an error.
+// Err returns nil if the change is allowed, otherwise an error with a line for each violation that nobody has accepted.
+// The zero Result returns an error.
 func (r *Result) Err() error {
 	if r == nil || !r.checked {
 		return errors.New("nothing was checked")
@@ -301,22 +303,22 @@ func (r *Result) Err() error {
 
 // Loosening is one thing that may change after an update of a CRD and could not before.
 type Loosening struct {
-	// Finding names the fields. Its Rule is "lock-dropped" for a lock or CEL transition rule that is gone or weaker; the Rule of
-	// a way around one that still exists is that of fieldlock lint, such as "cel-unset-then-set".
+	// Finding names the fields. Its Rule is "lock-dropped" for a lock or CEL transition rule that is gone or weaker;
+	// the Rule of a way around one that still exists is that of fieldlock lint, such as "cel-unset-then-set".
 	crd.Finding
-	// Objects show it, in the order of writing: the new CRD accepts each update, and the old one does not accept all of them and
-	// refuses an update from the first to the last. Nil if none were found within a bounded effort.
+	// Objects show it, in the order of writing: the new CRD accepts each update, and the old one does not accept all of
+	// them and refuses an update from the first to the last. Nil if none were found within a bounded effort.
 	Objects []map[string]any
 	// Refused is why the old CRD refuses the update from the first object to the last.
 	Refused []string
 }
 
-// Loosened returns what may change with newCRD that could not with oldCRD, for tools that judge updates of CRDs: first the locks
-// and CEL transition rules that are dropped or weaker, by version, then the ways around others that did not exist. The severity of
-// a finding that does not follow from the rules is a warning. Nil means that nothing was found.
+// Loosened returns what may change with newCRD that could not with oldCRD, for tools that judge updates of CRDs: first
+// the locks and CEL transition rules that are dropped or weaker, by version, then the ways around others that did not
+// exist. The severity of a finding that does not follow from the rules is a warning. Nil means that nothing was found.
 //
-// The error is about a CRD that is nil, and about CRDs of different kinds. Cost: up to some seconds for a large CRD, as fieldlock lint --explain; the work is
-// bounded.
+// The error is about a CRD that is nil, and about CRDs of different kinds. Cost: up to some seconds for a large CRD, as
+// fieldlock lint --explain; the work is bounded.
 func Loosened(newCRD, oldCRD *crd.CRD) ([]Loosening, error) {
 	if newCRD == nil || oldCRD == nil {
 		return nil, errors.New("a CRD is nil: give the new and the old one")

@@ -8,8 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// TestReport: Result has every field of the command's report, under the same JSON name and of the same form. What concerns files and units
-// is left out, and errors are returned.
+// TestReport: Result has every field of the command's report, under the same JSON name and of the same form. What
+// concerns files and units is left out, and errors are returned.
 func TestReport(t *testing.T) {
 	left := map[string]bool{"units": true, "notCovered": true, "excluded": true, "errors": true, "version": true, "unit": true, "from": true}
 	var same func(path string, want, got reflect.Type)

@@ -8,15 +8,15 @@
 //	...
 //	errs := validator.ValidateUpdate(newObj, oldObj)
 //
-// A webhook gets objects that the API server has prepared already, and package admission's loader does the rest. Objects
-// from manifests go through package prepare first, which prunes them and sets their defaults.
+// A webhook gets objects that the API server has prepared already, and package admission's loader does the rest.
+// Objects from manifests go through package prepare first, which prunes them and sets their defaults.
 //
 // A stock API server drops the marks from a CRD. They live in its document (Read), or in the annotation AnnotationKey,
 // which survives the server (FromObject, CRD.Annotation).
 //
 // Documents are read strictly: a key that a mapping has twice, text that is not UTF-8 or a keyword with a value of the
-// wrong form is an error with file, line and path. Integers keep their value, in defaults as well. Every value remembers
-// its place in the file (CRD.Position, Version.Position).
+// wrong form is an error with file, line and path. Integers keep their value, in defaults as well. Every value
+// remembers its place in the file (CRD.Position, Version.Position).
 //
 // It is not a validator of CRDs: what does not matter to locks, pruning and defaulting is not checked.
 package crd
@@ -47,8 +47,8 @@ const (
 	kindCRD = "CustomResourceDefinition"
 )
 
-// CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for. Get one from Read or
-// FromObject: the zero CRD and nil have no versions and no annotation.
+// CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for. Get one from
+// Read or FromObject: the zero CRD and nil have no versions and no annotation.
 type CRD struct {
 	File string // "" for an object that was not read from a file
 
@@ -118,9 +118,9 @@ const AnnotationKey = "fieldlock.dev/locks"
 
 var annotationSteps = []any{"metadata", "annotations", AnnotationKey}
 
-// Annotation returns the value of AnnotationKey that carries every lock and normalization of the CRD's schemas, in a form
-// that depends on these only, or "". Topology (list types, map keys) is left out: an API server keeps
-// it. It returns an error if the value is larger than an annotation may be, and for a CRD without versions.
+// Annotation returns the value of AnnotationKey that carries every lock and normalization of the CRD's schemas, in a
+// form that depends on these only, or "". Topology (list types, map keys) is left out: an API server keeps it. It
+// returns an error if the value is larger than an annotation may be, and for a CRD without versions.
 func (c *CRD) Annotation() (string, error) {
 	if c.undefined() {
 		return "", errNoCRD
@@ -198,8 +198,8 @@ func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator,
 // undefined reports whether v is nil or was not read.
 func (v *Version) undefined() bool { return v == nil || v.crd == nil || v.Schema == nil }
 
-// with returns a copy of c with the schemas as options change them, such as immutability.WithLocks; c itself without options,
-// and nil for nil. A schema that does not compile stays as it is.
+// with returns a copy of c with the schemas as options change them, such as immutability.WithLocks; c itself without
+// options, and nil for nil. A schema that does not compile stays as it is.
 func (c *CRD) with(opts []immutability.Option) *CRD {
 	if c == nil || len(opts) == 0 {
 		return c

@@ -237,8 +237,8 @@ func TestVersionPosition(t *testing.T) {
 	}
 }
 
-// TestDecodedObject: an object of another kind and a broken CRD are errors; a CRD without a name gets the name that an API
-// server requires.
+// TestDecodedObject: an object of another kind and a broken CRD are errors; a CRD without a name gets the name that an
+// API server requires.
 func TestDecodedObject(t *testing.T) {
 	spec := map[string]any{
 		"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
@@ -262,7 +262,8 @@ func TestDecodedObject(t *testing.T) {
 	}
 }
 
-// TestNumbersOfObjects: an object that was decoded by another decoder, or written in Go, has the schema that its JSON has.
+// TestNumbersOfObjects: an object that was decoded by another decoder, or written in Go, has the schema that its JSON
+// has.
 func TestNumbersOfObjects(t *testing.T) {
 	for _, number := range []any{int64(5), 5, 5.0, json.Number("5")} {
 		schema := map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string", "maxLength": number}}}

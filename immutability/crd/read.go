@@ -23,8 +23,8 @@ import (
 // CRD.File.
 //
 // A CRD needs versions, and each version a schema (in v1beta1: at least one of them, or the CRD as a whole). The locks
-// of its annotation AnnotationKey are merged into the schemas. Read returns the CRDs that it can read, and an error that
-// joins one for each document or CRD that it cannot, with file and line.
+// of its annotation AnnotationKey are merged into the schemas. Read returns the CRDs that it can read, and an error
+// that joins one for each document or CRD that it cannot, with file and line.
 func Read(name string, data []byte) ([]*CRD, error) {
 	documents, err := yamldoc.Read(name, data)
 	errs := []error{err}
@@ -44,12 +44,12 @@ func Read(name string, data []byte) ([]*CRD, error) {
 }
 
 // FromObject makes a CRD of an object of the API, decoded (*unstructured.Unstructured) or of a Go type such as
-// *apiextensionsv1.CustomResourceDefinition; one that does not say its apiVersion and kind, as clients return it, is taken for
-// one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of the annotation
-// AnnotationKey. The object is neither changed nor kept. A nil object and one of another kind are errors.
+// *apiextensionsv1.CustomResourceDefinition; one that does not say its apiVersion and kind, as clients return it, is
+// taken for one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of the
+// annotation AnnotationKey. The object is neither changed nor kept. A nil object and one of another kind are errors.
 //
-// A CRD that somebody applied without the annotation has no locks, and its validators allow every update. Where that must not go
-// unnoticed, give RequireLocks.
+// A CRD that somebody applied without the annotation has no locks, and its validators allow every update. Where that
+// must not go unnoticed, give RequireLocks.
 //
 // The parameter is an interface so that reading the locks of files links no API types of CRDs.
 func FromObject(object runtime.Object, opts ...Option) (*CRD, error) {
@@ -78,7 +78,8 @@ type option func(*options)
 
 func (o option) apply(to *options) { o(to) }
 
-// RequireLocks makes FromObject return ErrNoLocks for a CRD without any lock, in its schemas or in the annotation AnnotationKey.
+// RequireLocks makes FromObject return ErrNoLocks for a CRD without any lock, in its schemas or in the annotation
+// AnnotationKey.
 func RequireLocks() Option { return option(func(o *options) { o.requireLocks = true }) }
 
 // ErrNoLocks is the error of RequireLocks.
@@ -127,8 +128,8 @@ func fromObject(object runtime.Object) (*CRD, error) {
 	return fromDocument(&yamldoc.Document{Object: fields}, &rawschema.Shared{})
 }
 
-// documented is an object that knows its places in a file, and others with which it shares schemas. Package manifest of this module has the
-// only one.
+// documented is an object that knows its places in a file, and others with which it shares schemas. Package manifest of
+// this module has the only one.
 type documented interface {
 	Document() *yamldoc.Document
 	Schemas() *rawschema.Shared

@@ -16,9 +16,10 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Lint is the part of the lint of CRDs that judges locks. It links no CEL, so that a program that reads locks stays small; lint.CRD of package
-// crd/lint calls it, judges CEL rules too, and so finds what the command fieldlock lint finds. A CRD with CEL rules, or whose oldCRD has
-// some, gets a note, not-looked-at, which says that nobody has looked at them.
+// Lint is the part of the lint of CRDs that judges locks. It links no CEL, so that a program that reads locks stays
+// small; lint.CRD of package crd/lint calls it, judges CEL rules too, and so finds what the command fieldlock lint
+// finds. A CRD with CEL rules, or whose oldCRD has some, gets a note, not-looked-at, which says that nobody has looked
+// at them.
 //
 // It returns the errors and warnings about the locks of newCRD: those of immutability.Lint for each version, and those
 // of the versions together:
@@ -35,8 +36,9 @@ import (
 //     locks.
 //   - v1beta1-lock (error): a CRD of v1beta1 has locks that oldCRD does not have; without oldCRD, any locks.
 //
-// Errors come first, then warnings, then the note, each in the order of the file. Nil when there is nothing to say. If newCRD is nil or
-// was not read, the only finding is an error, not-looked-at; an oldCRD that was not read counts as nil.
+// Errors come first, then warnings, then the note, each in the order of the file. Nil when there is nothing to say. If
+// newCRD is nil or was not read, the only finding is an error, not-looked-at; an oldCRD that was not read counts as
+// nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	if newCRD.undefined() {
 		return []Finding{{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}
@@ -96,9 +98,10 @@ func (c *CRD) hasRules() bool {
 	})
 }
 
-// statusLocks reports the locks at a location in the status and below it that no first write of the status passes. An object
-// is created without its status, so at first the location has the value there that comes from defaults, or none: what is
-// absent then in a container that is there can never be set, and a default of a whole status that is locked stays.
+// statusLocks reports the locks at a location in the status and below it that no first write of the status passes. An
+// object is created without its status, so at first the location has the value there that comes from defaults, or none:
+// what is absent then in a container that is there can never be set, and a default of a whole status that is locked
+// stays.
 func (l *linter) statusLocks(v *Version, at *schema.Location, value any, there bool) {
 	refused := at.Marks.Refuses()
 	why, remedy := "", fmt.Sprintf("use %s: [%s, %s], which lets it be set once", schema.KeyUpdate, schema.NoUnset, schema.NoModify)
@@ -167,15 +170,15 @@ type Fix struct {
 	// x-kubernetes-validations. A change of locks has no AddRules.
 	SchemaPath string
 	AddRules   []map[string]any
-	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of controller-gen,
-	// for locks those of package markers.
+	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of
+	// controller-gen, for locks those of package markers.
 	Markers []string
-	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is ""
-	// for a change of locks.
+	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is
+	// "" for a change of locks.
 	Refuses string
 	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
-	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change of
-	// locks.
+	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change
+	// of locks.
 	Safe bool
 }
 
@@ -299,9 +302,9 @@ func (l *linter) dropped(v *index, before []*index) {
 	}
 }
 
-// gone reports the locks of a version that is no longer served, because it has gone, has a new name, or is switched off:
-// those that no served version has. An update goes through a version that leaves the field free then, or that loses its
-// value. With a webhook, a field that no served version has may have moved.
+// gone reports the locks of a version that is no longer served, because it has gone, has a new name, or is switched
+// off: those that no served version has. An update goes through a version that leaves the field free then, or that
+// loses its value. With a webhook, a field that no served version has may have moved.
 func (l *linter) gone(old *index, before []*index) {
 	var served []*index
 	for _, v := range l.versions {
@@ -334,7 +337,8 @@ func (l *linter) gone(old *index, before []*index) {
 	}
 }
 
-// alreadyDropped reports whether a version of the update loses a lock that it had itself, which is a finding of its own.
+// alreadyDropped reports whether a version of the update loses a lock that it had itself, which is a finding of its
+// own.
 func (l *linter) alreadyDropped(path string, changes schema.Change, before []*index) bool {
 	return slices.ContainsFunc(before, func(old *index) bool {
 		return old.refuses(path, changes) && slices.ContainsFunc(l.versions, func(v *index) bool { return v.Name == old.Name && !v.refuses(path, changes) })

@@ -79,7 +79,8 @@ func TestLintPlaces(t *testing.T) {
 	}
 }
 
-// TestLintOfRules: Lint does not judge CEL rules. Where the CRD has some or had some, it says so, so that no silence is taken for theirs.
+// TestLintOfRules: Lint does not judge CEL rules. Where the CRD has some or had some, it says so, so that no silence is
+// taken for theirs.
 func TestLintOfRules(t *testing.T) {
 	const rules = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"
 	plain := read(t, document("  versions:\n"+version("v1", spec("class: {type: string}"))))

@@ -30,9 +30,9 @@ type attackOption func(*attack)
 
 func (o attackOption) apply(a *attack) { o(a) }
 
-// WithAccepted lists holes that are known: paths of fields that may be removed, renamed or changed in spite of the locks
-// there and below ("spec.storage", "spec.nodes[*]"), or names of versions. The test fails for one that the attack does not find:
-// the list would hide the hole when it comes back.
+// WithAccepted lists holes that are known: paths of fields that may be removed, renamed or changed in spite of the
+// locks there and below ("spec.storage", "spec.nodes[*]"), or names of versions. The test fails for one that the attack
+// does not find: the list would hide the hole when it comes back.
 func WithAccepted(holes ...string) AttackOption {
 	return attackOption(func(a *attack) { a.accepted = append(a.accepted, holes...) })
 }
@@ -48,8 +48,8 @@ func (a *attack) accepts(path string) bool {
 	return found
 }
 
-// counts takes a breach, and reports whether it is enough for its field. A breach that policies refuse is none, and after one
-// through an accepted hole there may be another.
+// counts takes a breach, and reports whether it is enough for its field. A breach that policies refuse is none, and
+// after one through an accepted hole there may be another.
 func (a *attack) counts(b witness.Breach) bool {
 	for i := range b.Objects[1:] {
 		if refused, err := a.kind.byPolicies(b.Objects[i+1], b.Objects[i]); err == nil && len(refused) > 0 {
@@ -91,12 +91,13 @@ func (a *attack) lint() int {
 	return len(holes)
 }
 
-// Attack tries to get around every lock and transition rule of the schema, starting from object, which takes the forms of
-// Update.Old and has to be valid. For each guarded field it makes updates that remove the field or one of its parents and
-// add it again, that set it to null or leave it empty, that rename its key, that swap unknown fields, that write through
-// another served version; and random ones. For a CRD it adds what fieldlock lint finds, which may begin with another object. The
-// test fails for each field whose value changes although a direct update to the same value is refused; the failure shows the
-// objects as YAML. Updates that Policies refuse do not count. If t has Logf, Attack logs how many updates of each sort it has tried.
+// Attack tries to get around every lock and transition rule of the schema, starting from object, which takes the forms
+// of Update.Old and has to be valid. For each guarded field it makes updates that remove the field or one of its
+// parents and add it again, that set it to null or leave it empty, that rename its key, that swap unknown fields, that
+// write through another served version; and random ones. For a CRD it adds what fieldlock lint finds, which may begin
+// with another object. The test fails for each field whose value changes although a direct update to the same value is
+// refused; the failure shows the objects as YAML. Updates that Policies refuse do not count. If t has Logf, Attack logs
+// how many updates of each sort it has tried.
 //
 // An attack is deterministic. Finding nothing proves nothing.
 func (k *Kind) Attack(t T, object any, options ...AttackOption) {

@@ -1,6 +1,6 @@
-// Package locktest tests which updates of an object are refused, and attacks the locks that refuse them. It needs neither
-// a cluster nor a binary: package immutability checks the locks, and the API server's own validators, linked into the
-// test, check the schema and run the CEL rules.
+// Package locktest tests which updates of an object are refused, and attacks the locks that refuse them. It needs
+// neither a cluster nor a binary: package immutability checks the locks, and the API server's own validators, linked
+// into the test, check the schema and run the CEL rules.
 //
 // A first test of a CRD:
 //
@@ -13,8 +13,8 @@
 //		databases.Attack(t, `spec: {engine: postgres}`)
 //	}
 //
-// Both objects of an update have to be valid, as an API server runs no rules otherwise. What the schema does not know is
-// a mistake of the test, and fails it.
+// Both objects of an update have to be valid, as an API server runs no rules otherwise. What the schema does not know
+// is a mistake of the test, and fails it.
 package locktest
 
 import (
@@ -54,8 +54,8 @@ type Kind struct {
 	policies  *policy.Set
 }
 
-// CRD reads the one CRD in a file, and compiles it with opts, such as immutability.WithLocks. Objects without apiVersion are of
-// its storage version. A file that cannot be read, or a schema with mistakes, ends the test.
+// CRD reads the one CRD in a file, and compiles it with opts, such as immutability.WithLocks. Objects without
+// apiVersion are of its storage version. A file that cannot be read, or a schema with mistakes, ends the test.
 func CRD(t T, file string, opts ...immutability.Option) *Kind {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -99,8 +99,8 @@ func CRDFrom(t T, file string, data []byte, opts ...immutability.Option) *Kind {
 	return k
 }
 
-// Schema compiles a schema, such as one of an aggregated API server. Objects are compared as they are: nothing is pruned
-// or defaulted. It is compiled with opts; a schema that does not compile ends the test.
+// Schema compiles a schema, such as one of an aggregated API server. Objects are compared as they are: nothing is
+// pruned or defaulted. It is compiled with opts; a schema that does not compile ends the test.
 func Schema(t T, s *spec.Schema, opts ...immutability.Option) *Kind {
 	t.Helper()
 	locks, err := immutability.Compile(s, opts...)
@@ -125,8 +125,8 @@ func (k *Kind) undefined(t T) bool {
 	return false
 }
 
-// object reads an object: YAML or JSON text, or a Go value that encodes to JSON. What it does not say of apiVersion, kind
-// and metadata.name is filled in.
+// object reads an object: YAML or JSON text, or a Go value that encodes to JSON. What it does not say of apiVersion,
+// kind and metadata.name is filled in.
 func (k *Kind) object(v any) (map[string]any, error) {
 	obj, err := decode(v)
 	if err != nil {
@@ -229,14 +229,16 @@ func lost(before, after any, at string) string {
 // Update is a row of a table: an update, and what is to become of it.
 type Update struct {
 	Name string
-	// Old is the object before: YAML or JSON text, or a Go value that encodes to JSON, such as a pointer to an API type.
+	// Old is the object before: YAML or JSON text, or a Go value that encodes to JSON, such as a pointer to an API
+	// type.
 	Old any
-	// New is the object after, in the same forms. Instead, Patch changes Old: a JSON merge patch as YAML or JSON text, in
-	// which null removes a field.
+	// New is the object after, in the same forms. Instead, Patch changes Old: a JSON merge patch as YAML or JSON text,
+	// in which null removes a field.
 	New   any
 	Patch string
-	// Refused are the paths at which the update is refused, such as "spec.nodes[0].zone"; none when it is allowed. The path
-	// of a CEL rule is its fieldPath, otherwise the field that it is on; "" is the whole object, and the path of a policy.
+	// Refused are the paths at which the update is refused, such as "spec.nodes[0].zone"; none when it is allowed. The
+	// path of a CEL rule is its fieldPath, otherwise the field that it is on; "" is the whole object, and the path of a
+	// policy.
 	Refused []string
 }
 

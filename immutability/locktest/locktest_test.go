@@ -198,7 +198,8 @@ spec:
 		{Name: "clusterName", Old: machine, Patch: `spec: {clusterName: z}`, Refused: []string{"spec.clusterName"}},
 		{Name: "providerID", Old: machine, Patch: `spec: {providerID: example://1}`},
 	})
-	// v1beta1 does not require spec: a write through it removes the field with its parent, and one through v1beta2 sets both.
+	// v1beta1 does not require spec: a write through it removes the field with its parent, and one through v1beta2 sets
+	// both.
 	k.Attack(t, machine, locktest.WithAccepted("v1beta1", "spec"))
 	r := &recorder{}
 	if k.Attack(r, machine); len(r.messages) == 0 || !strings.Contains(r.messages[0], "spec.clusterName, through v1beta1 (") {

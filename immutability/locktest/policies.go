@@ -18,11 +18,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// Policies adds the ValidatingAdmissionPolicies and bindings in files, with the namespaces and parameters that they need. Run
-// then also wants the updates that these policies refuse to be listed, at the path "", the whole object: a policy names no
-// field. Only policies that read oldObject count; they run with the API server's CEL code. An object without a namespace is
-// in "default". The test of an update fails where a policy needs to know more, such as the user. Attack does not count updates
-// that they refuse, and does not attack the policies themselves.
+// Policies adds the ValidatingAdmissionPolicies and bindings in files, with the namespaces and parameters that they
+// need. Run then also wants the updates that these policies refuse to be listed, at the path "", the whole object: a
+// policy names no field. Only policies that read oldObject count; they run with the API server's CEL code. An object
+// without a namespace is in "default". The test of an update fails where a policy needs to know more, such as the user.
+// Attack does not count updates that they refuse, and does not attack the policies themselves.
 //
 // A file that cannot be read ends the test, as does a kind that is not from a CRD, or files without such a policy.
 func (k *Kind) Policies(t T, files ...string) {

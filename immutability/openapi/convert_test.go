@@ -166,7 +166,8 @@ func TestPointersIntoLists(t *testing.T) {
 	}
 }
 
-// TestAliasBelowValidation: a key of another dialect below a keyword that only validates is refused once it means a lock.
+// TestAliasBelowValidation: a key of another dialect below a keyword that only validates is refused once it means a
+// lock.
 func TestAliasBelowValidation(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"if", "{type: object, if: {properties: {a: {x-acme: true}}}, properties: {b: {type: string}}}"},

@@ -114,8 +114,8 @@ func rowID(k *operators.Kind, r *builtin.Row) string {
 	return strings.Join([]string{k.Group, k.Kind, k.Versions[0], r.Path, fmt.Sprint(r.Locks), r.When, r.Message}, " ")
 }
 
-// verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their paths:
-// many errors have none.
+// verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their
+// paths: many errors have none.
 func verdictOf(v builtin.Verdict) kindcase.Verdict {
 	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {

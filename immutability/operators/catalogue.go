@@ -1,5 +1,5 @@
-// Package operators knows which updates of custom resources their operators refuse: in webhooks, which no CRD shows, and in
-// controllers, which accept a change and ignore it, or leave the old resource behind.
+// Package operators knows which updates of custom resources their operators refuse: in webhooks, which no CRD shows,
+// and in controllers, which accept a change and ignore it, or leave the old resource behind.
 //
 //	catalogue, err := operators.Load()
 //	...
@@ -10,8 +10,8 @@
 // immutability, or a CEL rule, and the function of the operator that enforces it. A row is proved by cases that the
 // operator's own code has answered; Row.Read marks the others.
 //
-// What the manifests cannot tell is in Verdict.Unknown: a refusal that depends on the status, on the user, on the request,
-// or on the version of the operator where the versions differ.
+// What the manifests cannot tell is in Verdict.Unknown: a refusal that depends on the status, on the user, on the
+// request, or on the version of the operator where the versions differ.
 //
 // The package is v0: names may still change.
 package operators
@@ -36,11 +36,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
-// Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no kinds.
+// Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no
+// kinds.
 type Catalogue struct{ kinds *kindindex.Catalogue[*Kind] }
 
-// Load returns the catalogue. A file is read when a kind of its groups is first looked for, and the rows of a kind are compiled
-// when the kind is first used. The error is about the data, which is part of the program.
+// Load returns the catalogue. A file is read when a kind of its groups is first looked for, and the rows of a kind are
+// compiled when the kind is first used. The error is about the data, which is part of the program.
 func Load() (*Catalogue, error) { return catalogue() }
 
 var catalogue = sync.OnceValues(list)
@@ -54,7 +55,8 @@ func list() (*Catalogue, error) {
 	return &Catalogue{kinds}, nil
 }
 
-// All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
+// All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each
+// form.
 func (c *Catalogue) All() []*Kind {
 	if c == nil {
 		return nil
@@ -141,8 +143,8 @@ type Operator struct {
 	Versions []string
 }
 
-// Kind is a kind of custom resources and what its operator refuses. Get one from Catalogue.Find: the zero Kind and nil check
-// nothing, so their verdict is not allowed.
+// Kind is a kind of custom resources and what its operator refuses. Get one from Catalogue.Find: the zero Kind and nil
+// check nothing, so their verdict is not allowed.
 type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
@@ -228,8 +230,8 @@ type operatorSource struct {
 	Kinds    []kindSource `json:"kinds"`
 }
 
-// kindSource is what a file says about one kind, or about several with the same rows. The fields have one form in all versions of
-// the API, and the versions of the rows are the operator's.
+// kindSource is what a file says about one kind, or about several with the same rows. The fields have one form in all
+// versions of the API, and the versions of the rows are the operator's.
 type kindSource struct {
 	kind.Source
 	Operator   string   `json:"operator"` // where the file holds several operators, with Module and Version

@@ -17,12 +17,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// Check predicts what the operator says when newObj is applied over oldObj. Both are decoded manifests, as written, and stay
-// as they are. A refusal that some of the known versions of the operator share is unknown, as the manifests do not tell the
-// version. So is every refusal of objects of two API versions.
+// Check predicts what the operator says when newObj is applied over oldObj. Both are decoded manifests, as written, and
+// stay as they are. A refusal that some of the known versions of the operator share is unknown, as the manifests do not
+// tell the version. So is every refusal of objects of two API versions.
 //
-// An update that changes something is Checked only if all transition rules of the kind's CRD are known, or that it has none. Otherwise the
-// CRD may refuse more than the operator.
+// An update that changes something is Checked only if all transition rules of the kind's CRD are known, or that it has
+// none. Otherwise the CRD may refuse more than the operator.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
@@ -73,8 +73,8 @@ func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Objection, c
 	return findings, len(rewritten) > 0 || !jsonvalue.Equal(is, was), err
 }
 
-// rewritten returns what the rows say only if lists that change are written anew, without what the operator has filled in: then
-// the apply decides.
+// rewritten returns what the rows say only if lists that change are written anew, without what the operator has filled
+// in: then the apply decides.
 func (k *Kind) rewritten(newObj, oldObj, is, was map[string]any) ([]kind.Objection, error) {
 	anew := k.definition.Rewritten(newObj, oldObj)
 	if jsonvalue.Equal(anew, is) {
@@ -89,8 +89,8 @@ func (k *Kind) rewritten(newObj, oldObj, is, was map[string]any) ([]kind.Objecti
 	return found.Objections, err
 }
 
-// conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the same
-// update refuse it in all of the others.
+// conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the
+// same update refuse it in all of the others.
 func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Objection) {
 	var versions []string // that can have the object
 	for _, version := range k.Operator.Versions {

@@ -48,8 +48,9 @@ kinds:
   nothing: its webhook judges creations only
 `
 
-// TestCheck: what the rows of an operator with several versions make of an update. A field that some versions lock is refused only if other rows
-// refuse the same update in all others, and neither what is open nor what is accepted counts for that.
+// TestCheck: what the rows of an operator with several versions make of an update. A field that some versions lock is
+// refused only if other rows refuse the same update in all others, and neither what is open nor what is accepted counts
+// for that.
 func TestCheck(t *testing.T) {
 	entries, err := read([]byte(example))
 	if err != nil {

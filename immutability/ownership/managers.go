@@ -36,12 +36,12 @@ type entry struct {
 	fields *fieldpath.Set
 }
 
-// Read reads the field managers of oldObj, the object that is stored. newObj is the object in which the indices of paths
-// count: that of an update, or oldObj again. Both are decoded, or both are encoded. An object without managed fields, nil
-// too, has no managers.
+// Read reads the field managers of oldObj, the object that is stored. newObj is the object in which the indices of
+// paths count: that of an update, or oldObj again. Both are decoded, or both are encoded. An object without managed
+// fields, nil too, has no managers.
 //
-// The error names each entry that cannot be read; the managers returned with it are the readable ones. They keep newObj.
-// Cost: O(size of the managed fields); of an encoded object, what comes before them is skipped.
+// The error names each entry that cannot be read; the managers returned with it are the readable ones. They keep
+// newObj. Cost: O(size of the managed fields); of an encoded object, what comes before them is skipped.
 func Read[Object map[string]any | []byte](newObj, oldObj Object) (*Managers, error) {
 	m := &Managers{object: viewOf(newObj)}
 	var fields []byte

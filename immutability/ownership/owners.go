@@ -24,9 +24,9 @@ func (m *Managers) Owners(path *field.Path) []Owner {
 	return m.find(path, func(*fieldpath.Set) bool { return true })
 }
 
-// OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is gone: the string key of
-// a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where nobody owns the entry it
-// returns the managers of the nearest parent, as Owners does.
+// OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is gone: the string key
+// of a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where nobody owns the entry
+// it returns the managers of the nearest parent, as Owners does.
 func (m *Managers) OwnersOfKey(path *field.Path, key any) []Owner {
 	return m.find(path, holdsKey(key))
 }
@@ -79,8 +79,8 @@ type search struct {
 	reached int
 }
 
-// walk follows rest, the part of the path below set. The view shows the value there. It visits a node of the set at most
-// once, and reads the item that rest leads to at most once.
+// walk follows rest, the part of the path below set. The view shows the value there. It visits a node of the set at
+// most once, and reads the item that rest leads to at most once.
 func (s *search) walk(set *fieldpath.Set, v view, rest string) {
 	at := cursor{view: v, rest: rest, first: len(rest) == len(s.text)}
 	forEach(set, func(step fieldpath.PathElement) {

@@ -64,7 +64,8 @@ func TestErrorList(t *testing.T) {
 	}
 }
 
-// TestRules: a program tells refusals of both systems apart by the same constants, and builds parameters with the constants of their types.
+// TestRules: a program tells refusals of both systems apart by the same constants, and builds parameters with the
+// constants of their types.
 func TestRules(t *testing.T) {
 	version := &kudo.OperatorVersion{Name: "a-1.0", Parameters: []kudo.Parameter{
 		{Name: "BOOL", Type: kudo.TypeBoolean}, {Name: "NUMBER", Type: kudo.TypeNumber}, {Name: "LIST", Type: kudo.TypeArray},

@@ -20,7 +20,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// Decision says what an operation would do. The zero Decision, which is that of an operation nobody decided on, allows nothing.
+// Decision says what an operation would do. The zero Decision, which is that of an operation nobody decided on, allows
+// nothing.
 type Decision struct {
 	Refusals Refusals
 
@@ -104,8 +105,8 @@ func (r *Refusal) Unwrap() error {
 	return r.Cause
 }
 
-// Refusals are the reasons against one operation, sorted by parameter, then by rule. Nil means that nothing was found against it; whether
-// an operation was decided on at all, and is allowed, is for [Decision.Allowed].
+// Refusals are the reasons against one operation, sorted by parameter, then by rule. Nil means that nothing was found
+// against it; whether an operation was decided on at all, and is allowed, is for [Decision.Allowed].
 type Refusals []*Refusal
 
 // Error joins the messages in one line, each once.
@@ -128,9 +129,9 @@ func (r Refusals) Unwrap() []error {
 	return out
 }
 
-// ErrorList returns the refusals as Kubernetes' validation reports errors, for a webhook or a strategy that has others too: each at the
-// key of its parameter below path, such as spec.parameters, or at path itself where no single parameter is meant. Nil for no refusals.
-// Values are left out: a parameter may be a password.
+// ErrorList returns the refusals as Kubernetes' validation reports errors, for a webhook or a strategy that has others
+// too: each at the key of its parameter below path, such as spec.parameters, or at path itself where no single
+// parameter is meant. Nil for no refusals. Values are left out: a parameter may be a password.
 func (r Refusals) ErrorList(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, refusal := range r {

@@ -129,9 +129,9 @@ func levels(depth int, leaf string) *Level {
 	return l
 }
 
-// TestRefusedAllocates: four times as many levels, of which none may be modified, cost about four times as much. A list of
-// errors names no differences, which would be the paths of all levels below, for each level. The bound leaves room for the
-// text of the paths. Allocations are counted because they do not depend on the clock.
+// TestRefusedAllocates: four times as many levels, of which none may be modified, cost about four times as much. A list
+// of errors names no differences, which would be the paths of all levels below, for each level. The bound leaves room
+// for the text of the paths. Allocations are counted because they do not depend on the clock.
 func TestRefusedAllocates(t *testing.T) {
 	v := validatorOf(`{$ref: '#/definitions/level', definitions: {level: {type: object, properties: {
   leaf: {type: string}, child: {$ref: '#/definitions/level', x-fieldlock-update: [NoModify]}}}}}`)

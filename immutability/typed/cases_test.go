@@ -48,8 +48,8 @@ func decoded() any {
 	return map[string]any{"a": []any{nil, true, "x", int64(1), 1.5, map[string]any{}}, "b": nil}
 }
 
-// TestUpdates: what Go tells apart and JSON does not, and the other way round. Proved is an update that is allowed without
-// writing JSON.
+// TestUpdates: what Go tells apart and JSON does not, and the other way round. Proved is an update that is allowed
+// without writing JSON.
 func TestUpdates(t *testing.T) {
 	const refused, allowed, proved = "refused", "allowed", "proved"
 	type row struct {

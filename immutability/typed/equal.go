@@ -17,14 +17,15 @@ import (
 	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
-// comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
-// equal under the equality that the comparer was built for. False means unknown: the values may still be written alike.
+// comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that
+// is equal under the equality that the comparer was built for. False means unknown: the values may still be written
+// alike.
 type comparer interface {
 	equal(a, b unsafe.Pointer, depth int) bool
 }
 
-// maxDepth is how many pointers, lists and maps a comparer follows into each other. Values that refer to themselves would
-// never end; encoding/json returns an error for them.
+// maxDepth is how many pointers, lists and maps a comparer follows into each other. Values that refer to themselves
+// would never end; encoding/json returns an error for them.
 const maxDepth = 10_000
 
 // comparerKey is what a comparer is built for.
@@ -132,23 +133,23 @@ func (text) equal(a, b unsafe.Pointer, _ int) bool { return *(*string)(a) == *(*
 
 type float[T float32 | float64] struct{}
 
-// equal tells 0 from -0, of which omitempty leaves out only one. NaN and the infinities have no JSON form: their difference with
-// themselves is NaN.
+// equal tells 0 from -0, of which omitempty leaves out only one. NaN and the infinities have no JSON form: their
+// difference with themselves is NaN.
 func (float[T]) equal(a, b unsafe.Pointer, _ int) bool {
 	x := *(*T)(a)
 	return sameBytes(a, b, unsafe.Sizeof(T(0))) && x-x == 0
 }
 
-// dynamic compares values of type any, of the types that JSON is decoded to and other scalars. Values of other types are
-// written by the rules of their own types, so nothing is proved of them.
+// dynamic compares values of type any, of the types that JSON is decoded to and other scalars. Values of other types
+// are written by the rules of their own types, so nothing is proved of them.
 type dynamic struct{}
 
 func (dynamic) equal(a, b unsafe.Pointer, depth int) bool {
 	return sameDynamic(*(*any)(a), *(*any)(b), depth)
 }
 
-// sameDynamic tells nil from a nil list: a field of type any with omitempty leaves out only the first. Numbers of two types
-// can be equal in Go and be written in two ways, as float32(0.1) and float64(float32(0.1)) are.
+// sameDynamic tells nil from a nil list: a field of type any with omitempty leaves out only the first. Numbers of two
+// types can be equal in Go and be written in two ways, as float32(0.1) and float64(float32(0.1)) are.
 func sameDynamic(a, b any, depth int) bool {
 	switch x := a.(type) {
 	case nil:
@@ -185,9 +186,9 @@ func sameDynamic(a, b any, depth int) bool {
 	return false
 }
 
-// quantity compares the texts that are written. A Quantity remembers its text at the offset remembered, if it has one: equal
-// quantities can have several, as "+1" and "1.500" are written as they were read. The methods of a Quantity write to it (Cmp
-// turns numbers into inf.Dec, String remembers the text), so they are called on copies.
+// quantity compares the texts that are written. A Quantity remembers its text at the offset remembered, if it has one:
+// equal quantities can have several, as "+1" and "1.500" are written as they were read. The methods of a Quantity write
+// to it (Cmp turns numbers into inf.Dec, String remembers the text), so they are called on copies.
 type quantity struct{ remembered uintptr }
 
 // newQuantity returns no comparer for a Quantity that does not say whether it remembers a text.
@@ -319,8 +320,8 @@ type scalars struct {
 	size uintptr
 }
 
-// hashOf returns the hash of values of t, nil for a type without one. ok is false for a text that encoding/json changes:
-// two of them may be written alike.
+// hashOf returns the hash of values of t, nil for a type without one. ok is false for a text that encoding/json
+// changes: two of them may be written alike.
 func hashOf(t reflect.Type) func(seed maphash.Seed, p unsafe.Pointer) (hash uint64, ok bool) {
 	if writesItself(t) {
 		return nil

@@ -84,8 +84,8 @@ func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool
 	return out, err
 }
 
-// addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write counts,
-// also what it leaves out because another field hides it.
+// addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write
+// counts, also what it leaves out because another field hides it.
 func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool, path string) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -185,8 +185,8 @@ type jsonField struct {
 	tagged    bool // the name comes from the tag
 }
 
-// asksItself reports whether omitzero asks the value whether it is left out: the parts of it that are written do not decide
-// that.
+// asksItself reports whether omitzero asks the value whether it is left out: the parts of it that are written do not
+// decide that.
 func (f *jsonField) asksItself() bool {
 	if !f.omitZero {
 		return false
@@ -199,9 +199,9 @@ func (f *jsonField) asksItself() bool {
 	return ok
 }
 
-// jsonFields lists what encoding/json writes of a struct, by its rules: the fields of embedded structs count as fields of
-// the outer one, unless a field with the same name is nearer; of several at the same depth the one with a tag counts, and
-// if that does not decide, none does.
+// jsonFields lists what encoding/json writes of a struct, by its rules: the fields of embedded structs count as fields
+// of the outer one, unless a field with the same name is nearer; of several at the same depth the one with a tag
+// counts, and if that does not decide, none does.
 func jsonFields(t reflect.Type) []jsonField {
 	type level struct {
 		typ   reflect.Type
@@ -327,8 +327,8 @@ func dominant(all []jsonField) []jsonField {
 // mapping reads maps of one type.
 type mapping interface {
 	length(p unsafe.Pointer) int
-	// each shows v the keys of the map at p, until v reports false. It returns how many of them the other map has, too, and
-	// whether v reported true for all.
+	// each shows v the keys of the map at p, until v reports false. It returns how many of them the other map has, too,
+	// and whether v reported true for all.
 	each(p, other unsafe.Pointer, v visitor, depth int) (both int, all bool)
 }
 

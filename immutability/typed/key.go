@@ -179,8 +179,8 @@ func (c *column) at(i int) string {
 // few is up to how many items are compared with each other, which takes less time than hashing them.
 const few = 8
 
-// match finds for each of a few new strings the index of one of the few old ones that is equal, each old one once, or -1.
-// Of keys each occurs once, and different ones are written in different ways; ok is false where that is not sure.
+// match finds for each of a few new strings the index of one of the few old ones that is equal, each old one once, or
+// -1. Of keys each occurs once, and different ones are written in different ways; ok is false where that is not sure.
 func match(newTexts, oldTexts column, keys bool) (at [few]int8, ok bool) {
 	var endings [few]uint64
 	var letters, taken uint64
@@ -241,7 +241,8 @@ func endingOf(s string) (ending, letters uint64) {
 	return ending, letters
 }
 
-// fewLetters returns all letters of a text of four to seven as a number. It is small enough to stand where it is called.
+// fewLetters returns all letters of a text of four to seven as a number. It is small enough to stand where it is
+// called.
 func fewLetters(s string) uint64 {
 	p := unsafe.Pointer(unsafe.StringData(s))
 	return uint64(binary.BigEndian.Uint32((*[4]byte)(p)[:]))<<32 | uint64(binary.BigEndian.Uint32((*[4]byte)(unsafe.Add(p, len(s)-4))[:]))

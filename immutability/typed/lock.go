@@ -16,8 +16,8 @@ type lock interface {
 	keeps(newVal, oldVal unsafe.Pointer, depth int) bool
 }
 
-// holder says how a value comes to be absent: the tag of the field that holds it, and its normalization. The zero holder
-// belongs to items and map values, which are always there.
+// holder says how a value comes to be absent: the tag of the field that holds it, and its normalization. The zero
+// holder belongs to items and map values, which are always there.
 type holder struct {
 	jsonField
 	normalized bool
@@ -27,8 +27,9 @@ type holder struct {
 // absent reports whether a value counts as absent because it is normalized.
 func (h *holder) absent(value any) bool { return h.normalized && h.presence.Absent(value) }
 
-// mayHide reports whether omitzero decides what inner takes for granted. A container that is left out has no keys, and no lock in
-// it counts; an array, or a struct that is compared as a whole, looks the same in memory then as one that is written.
+// mayHide reports whether omitzero decides what inner takes for granted. A container that is left out has no keys, and
+// no lock in it counts; an array, or a struct that is compared as a whole, looks the same in memory then as one that is
+// written.
 func (h *holder) mayHide(t reflect.Type, inner lock) bool {
 	_, whole := inner.(*frozen)
 	return h.asksItself() || h.omitZero && (whole || t.Kind() == reflect.Array)
@@ -438,8 +439,8 @@ func (l *mapKeys) visit(key string, newVal, oldVal unsafe.Pointer, depth int) bo
 	return l.values == nil || l.values.keeps(newVal, oldVal, depth)
 }
 
-// clearKeys reports whether every key that the other map lacks is written as it is, so that it is another name than those of
-// the other map.
+// clearKeys reports whether every key that the other map lacks is written as it is, so that it is another name than
+// those of the other map.
 type clearKeys struct{}
 
 func (clearKeys) visit(key string, _, other unsafe.Pointer, _ int) bool {

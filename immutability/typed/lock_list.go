@@ -194,9 +194,9 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	return l.byKey(&newList, &oldList, front, depth+1)
 }
 
-// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists. Of those it
-// is known that the first items, front of them, have the same keys and are kept: nothing looks at them again, as lists in
-// lists would cost twice as much with each level.
+// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists. Of
+// those it is known that the first items, front of them, have the same keys and are kept: nothing looks at them again,
+// as lists in lists would cost twice as much with each level.
 func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool, front int) {
 	for i := range newList.len {
 		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
@@ -214,8 +214,8 @@ func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned
 // plainInPlace is inPlace for items that are structs with one key, a string that is always written.
 //
 // If a number that depends on the key alone is larger than the one of the item before, all through the list, each key
-// occurs once. With the length first and the last letters next, that is so for the names that programs count up, such as
-// node-9 and node-10. Other lists are looked at once more.
+// occurs once. With the length first and the last letters next, that is so for the names that programs count up, such
+// as node-9 and node-10. Other lists are looked at once more.
 func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool, front int) {
 	rising, letters := true, uint64(0)
 	lastLength, lastEnding := -1, uint64(0)
@@ -286,8 +286,8 @@ func (l *keyedItems) index(t *listindex.Table, list *header) bool {
 	return true
 }
 
-// byKey checks lists in any order, but for the first items, front of them, which inPlace has checked. It proves nothing where
-// a key occurs twice.
+// byKey checks lists in any order, but for the first items, front of them, which inPlace has checked. It proves nothing
+// where a key occurs twice.
 func (l *keyedItems) byKey(newList, oldList *header, front, depth int) bool {
 	if l.plain && newList.len <= few && oldList.len <= few {
 		if kept, known := l.plainByKey(newList, oldList, front, depth); known {

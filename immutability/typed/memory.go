@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// This chapter holds what the package takes for granted about how Go lays out values in memory. Package unsafe promises the
-// rest: the offsets of fields that reflect gives, and pointers of one type read as another with the same layout.
+// This chapter holds what the package takes for granted about how Go lays out values in memory. Package unsafe promises
+// the rest: the offsets of fields that reflect gives, and pointers of one type read as another with the same layout.
 //
 //   - A slice is a pointer, a length and a capacity, in this order (header).
 //   - A value of a type whose kind is fixed in size is its bytes; those of a float do not decide alone (float).
@@ -17,8 +17,8 @@ import (
 //   - A stack moves when it grows, and takes pointers to its variables along (hide).
 //
 // TestMemory checks each of them, and TestHide the last, on the version of Go that builds the tests; FuzzPlan and
-// TestPlanAgreesWithJSON compare whole objects with what encoding/json writes. A quantity's text is found by the name of its
-// field (newQuantity): where the field is gone, quantities have no comparer, and objects are compared as JSON.
+// TestPlanAgreesWithJSON compare whole objects with what encoding/json writes. A quantity's text is found by the name
+// of its field (newQuantity): where the field is gone, quantities have no comparer, and objects are compared as JSON.
 
 // sameBytes compares the bytes of two values.
 func sameBytes(a, b unsafe.Pointer, size uintptr) bool {
@@ -48,8 +48,8 @@ func lengthAt(p unsafe.Pointer, size uintptr) int {
 	return len(*(*[]struct{})(p))
 }
 
-// mappingOf returns how to read maps of t. Values whose memory has one of the usual layouts are read in place. For others
-// reflection copies each value, which allocates.
+// mappingOf returns how to read maps of t. Values whose memory has one of the usual layouts are read in place. For
+// others reflection copies each value, which allocates.
 func mappingOf(t reflect.Type) mapping {
 	if t.Key().Kind() != reflect.String {
 		return reflected{t}

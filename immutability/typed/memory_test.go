@@ -18,8 +18,8 @@ type (
 	mapTexts []mapText
 )
 
-// TestMemory: what memory.go takes for granted holds in this version of Go. Maps of named types are read as maps of the type
-// with the same layout, also when they have grown.
+// TestMemory: what memory.go takes for granted holds in this version of Go. Maps of named types are read as maps of the
+// type with the same layout, also when they have grown.
 func TestMemory(t *testing.T) {
 	list := make([]mapText, 3, 5)
 	if h := (*header)(unsafe.Pointer(&list)); unsafe.Sizeof(*h) != unsafe.Sizeof(list) || h.data != unsafe.Pointer(unsafe.SliceData(list)) || h.len != 3 {

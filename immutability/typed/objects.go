@@ -16,8 +16,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// Objects checks the objects of one kind that come as runtime.Object, of a Go type or unstructured, as webhooks, update strategies
-// and controllers have them. It is immutable and safe for concurrent use. The zero Objects and nil refuse every update.
+// Objects checks the objects of one kind that come as runtime.Object, of a Go type or unstructured, as webhooks, update
+// strategies and controllers have them. It is immutable and safe for concurrent use. The zero Objects and nil refuse
+// every update.
 type Objects struct {
 	validator *immutability.Validator
 	kind      schema.GroupVersionKind
@@ -26,11 +27,12 @@ type Objects struct {
 	typ       reflect.Type    // a pointer to it
 }
 
-// CompileObjects returns the locks of v for the objects of a kind, in the version that v's schema describes. The scheme knows the Go
-// type of that version, and converts objects of other versions to it, such as the internal ones of an API server. Without a scheme
-// only unstructured objects of the kind can be checked.
+// CompileObjects returns the locks of v for the objects of a kind, in the version that v's schema describes. The scheme
+// knows the Go type of that version, and converts objects of other versions to it, such as the internal ones of an API
+// server. Without a scheme only unstructured objects of the kind can be checked.
 //
-// It returns an error if v is nil, if the scheme does not know the kind, or if the locks cannot be found in its Go type: see Compile.
+// It returns an error if v is nil, if the scheme does not know the kind, or if the locks cannot be found in its Go
+// type: see Compile.
 func CompileObjects(v *immutability.Validator, kind schema.GroupVersionKind, scheme *runtime.Scheme) (*Objects, error) {
 	if v == nil {
 		return nil, errors.New("the locks have no validator: compile the schema of the kind")
@@ -69,9 +71,10 @@ func (o *Objects) Untyped() *immutability.Validator {
 	return o.validator
 }
 
-// ValidateUpdate reports every locked field that differs; nil when the update is allowed. It returns an internal error if it cannot
-// compare the objects: an object is missing or of another kind, or a typed object needs a scheme and there is none. Neither object
-// is changed. Whether apiVersion, kind, name and namespace may change is not its business: an API server guards them.
+// ValidateUpdate reports every locked field that differs; nil when the update is allowed. It returns an internal error
+// if it cannot compare the objects: an object is missing or of another kind, or a typed object needs a scheme and there
+// is none. Neither object is changed. Whether apiVersion, kind, name and namespace may change is not its business: an
+// API server guards them.
 //
 // Objects of the Go type of the locks are compared in place; others are converted first.
 func (o *Objects) ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
@@ -95,8 +98,8 @@ func (o *Objects) ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList 
 	return o.validator.ValidateUpdate(newContent, oldContent)
 }
 
-// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions have it; nil is
-// the object itself.
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions
+// have it; nil is the object itself.
 func (o *Objects) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj runtime.Object) field.ErrorList {
 	return fieldpath.Under(fldPath, o.ValidateUpdate(newObj, oldObj))
 }
@@ -167,8 +170,8 @@ func (o *Objects) versioned(obj runtime.Object) (runtime.Object, error) {
 	return converted, nil
 }
 
-// contents returns two objects as JSON decodes them. The content of an unstructured object is shared, the content of a typed one is
-// new.
+// contents returns two objects as JSON decodes them. The content of an unstructured object is shared, the content of a
+// typed one is new.
 func contents(newObj, oldObj runtime.Object) (newContent, oldContent map[string]any, err error) {
 	if newContent, err = content(newObj); err != nil {
 		return nil, nil, err
@@ -181,8 +184,8 @@ func content(obj runtime.Object) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
 	}
-	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and reads
-	// fields that are not written.
+	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and
+	// reads fields that are not written.
 	data, err := json.Marshal(obj)
 	var fields map[string]any
 	if err == nil {

@@ -70,8 +70,8 @@ func try(t *testing.T, seed uint64, o *outcome) {
 	}
 }
 
-// compareUpdate compares what a plan says of an update with what v says of the objects as encoding/json writes them, and
-// the objects with copies from before.
+// compareUpdate compares what a plan says of an update with what v says of the objects as encoding/json writes them,
+// and the objects with copies from before.
 func compareUpdate(t *testing.T, plan *Plan, v *immutability.Validator, newObj, oldObj reflect.Value, o *outcome) {
 	t.Helper()
 	newCopy, oldCopy := deepCopy(newObj), deepCopy(oldObj)

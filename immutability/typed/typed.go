@@ -1,32 +1,32 @@
 // Package typed checks Go objects of an API against the locks of its schema, without converting them. It replaces calls
 // of ValidateImmutableField that were written by hand.
 //
-// [Compile] decides once, from a Go type and a Validator, which field holds which property, as encoding/json would write
-// it: json tags, embedded structs, omitempty, omitzero. A check then reads only what the locks cover, in place. The
-// verdict and the paths are exactly those of ValidateUpdateJSON on the objects that encoding/json writes.
+// [Compile] decides once, from a Go type and a Validator, which field holds which property, as encoding/json would
+// write it: json tags, embedded structs, omitempty, omitzero. A check then reads only what the locks cover, in place.
+// The verdict and the paths are exactly those of ValidateUpdateJSON on the objects that encoding/json writes.
 //
 // # How it works
 //
 // Most updates break no lock, so the plan of a type only proves that: values that are equal in Go are written as equal
 // JSON, and equal JSON breaks no lock. Where the proof fails, both objects are written as JSON and compared by the
-// Validator, which gives the exact answer. So a mistake in the plan can cost time but cannot let a change through, as long
-// as two things hold: equal Go values are written alike (the methods MarshalJSON and MarshalText depend on nothing else),
-// and the plan reads every field that a locked property is written from.
+// Validator, which gives the exact answer. So a mistake in the plan can cost time but cannot let a change through, as
+// long as two things hold: equal Go values are written alike (the methods MarshalJSON and MarshalText depend on nothing
+// else), and the plan reads every field that a locked property is written from.
 //
 // [CompileObjects] does the same for objects that come as runtime.Object, of a Go type or unstructured; it needs no
 // k8s.io/apiserver.
 //
 // # Absent, null and empty
 //
-// What a json tag leaves out is absent on both sides: nil, empty and absent are the same where the field has omitempty. A
-// slice or map without omitempty is null or [], and these differ. Use x-kubernetes-normalize (in Go: +normalize=zero) for
-// the meaning of Semantic.DeepEqual.
+// What a json tag leaves out is absent on both sides: nil, empty and absent are the same where the field has omitempty.
+// A slice or map without omitempty is null or [], and these differ. Use x-kubernetes-normalize (in Go: +normalize=zero)
+// for the meaning of Semantic.DeepEqual.
 //
 // # Package unsafe
 //
-// Fields are read in place by package unsafe, at the offsets that package reflect gives. What the package takes for granted
-// beyond that, about slices, maps and stacks, is listed in memory.go with the tests that check it on a new version of Go.
-// Nothing is written through an unsafe pointer.
+// Fields are read in place by package unsafe, at the offsets that package reflect gives. What the package takes for
+// granted beyond that, about slices, maps and stacks, is listed in memory.go with the tests that check it on a new
+// version of Go. Nothing is written through an unsafe pointer.
 package typed
 
 import (
@@ -43,12 +43,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// Validator checks objects of the Go type T. It is immutable and safe for concurrent use. The zero Validator and a nil one
-// refuse every update.
+// Validator checks objects of the Go type T. It is immutable and safe for concurrent use. The zero Validator and a nil
+// one refuse every update.
 type Validator[T any] struct{ plan *Plan }
 
-// Compile plans how to read the locked parts of a T. T is a struct, as API types are: the object that encoding/json writes
-// of it is what the schema of v describes.
+// Compile plans how to read the locked parts of a T. T is a struct, as API types are: the object that encoding/json
+// writes of it is what the schema of v describes.
 //
 // The error names the field that cannot be planned: a locked part that encoding/json cannot write, a lock inside a type
 // that writes its own JSON, a locked property without a field. Call Compile once per type and Validator.
@@ -61,13 +61,14 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 }
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, with the verdict and paths of
-// ValidateUpdateJSON on the objects that encoding/json writes. Nil when the update is allowed. It takes a nil pointer as an
-// object without fields. Neither object is changed, so checks may share them, as long as the objects' own methods
+// ValidateUpdateJSON on the objects that encoding/json writes. Nil when the update is allowed. It takes a nil pointer
+// as an object without fields. Neither object is changed, so checks may share them, as long as the objects' own methods
 // (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
-// An object that encoding/json cannot write, such as one with a NaN or an infinity in a locked field, gives an internal error; the update
-// must be refused then, as with every error of the list. What both objects share in memory is not looked at. An API server guards
-// apiVersion, kind, name and namespace, which no lock covers; elsewhere the caller does.
+// An object that encoding/json cannot write, such as one with a NaN or an infinity in a locked field, gives an internal
+// error; the update must be refused then, as with every error of the list. What both objects share in memory is not
+// looked at. An API server guards apiVersion, kind, name and namespace, which no lock covers; elsewhere the caller
+// does.
 //
 // Cost: one pass over what the locks cover, without allocation, if nothing is broken. Writing both objects as JSON
 // otherwise.
@@ -79,8 +80,8 @@ func (v *Validator[T]) ValidateUpdate(newObj, oldObj *T) field.ErrorList {
 	return plan.refusals(newObj, oldObj)
 }
 
-// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions have it: for a T
-// that is the spec of an object, fldPath is field.NewPath("spec"). A nil fldPath is the object itself.
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions
+// have it: for a T that is the spec of an object, fldPath is field.NewPath("spec"). A nil fldPath is the object itself.
 func (v *Validator[T]) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj *T) field.ErrorList {
 	return fieldpath.Under(fldPath, v.ValidateUpdate(newObj, oldObj))
 }
@@ -94,7 +95,8 @@ func (v *Validator[T]) Check(newObj, oldObj *T) (immutability.Report, error) {
 	return plan.exact(newObj, oldObj)
 }
 
-// Untyped returns the locks that v was compiled from, for objects of other types; nil for a Validator that Compile did not make.
+// Untyped returns the locks that v was compiled from, for objects of other types; nil for a Validator that Compile did
+// not make.
 func (v *Validator[T]) Untyped() *immutability.Validator {
 	if plan := v.compiled(); plan != nil {
 		return plan.validator
@@ -159,8 +161,8 @@ func checkerOf(v *immutability.Validator) *check.Checker {
 	return (*check.Checker)(checker.UnsafePointer())
 }
 
-// Check compares two objects of the plan's type, given as pointers; nil is an object without fields. It returns an error
-// if one of them is of another type, or cannot be written as JSON.
+// Check compares two objects of the plan's type, given as pointers; nil is an object without fields. It returns an
+// error if one of them is of another type, or cannot be written as JSON.
 func (p *Plan) Check(newObj, oldObj any) (immutability.Report, error) {
 	accepted, err := p.acceptsAny(newObj, oldObj)
 	if err != nil {
@@ -172,8 +174,8 @@ func (p *Plan) Check(newObj, oldObj any) (immutability.Report, error) {
 	return p.exact(newObj, oldObj)
 }
 
-// ValidateUpdate is Check as a list of errors. An error of Check is an internal error of the list. An API server guards apiVersion, kind,
-// name and namespace, which no lock covers; elsewhere the caller does.
+// ValidateUpdate is Check as a list of errors. An error of Check is an internal error of the list. An API server guards
+// apiVersion, kind, name and namespace, which no lock covers; elsewhere the caller does.
 func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 	accepted, err := p.acceptsAny(newObj, oldObj)
 	if err != nil {

@@ -51,8 +51,9 @@ func (e *Entry) field(key string) *string {
 	}[key]
 }
 
-// Parse reads the list of a file; messages call it name. An empty file is an empty list, and keys other than accept are left to
-// their readers. Every mistake in an entry is an error, so that a misspelled key cannot accept more than it says.
+// Parse reads the list of a file; messages call it name. An empty file is an empty list, and keys other than accept are
+// left to their readers. Every mistake in an entry is an error, so that a misspelled key cannot accept more than it
+// says.
 func Parse(name string, data []byte) (*List, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {
@@ -103,8 +104,8 @@ func (l *List) read(d *yamldoc.Document) error {
 	return nil
 }
 
-// Match returns the first entry that accepts what f accepts and counts on the day of now, or nil. Text is another name of
-// f.Rule, the text of a CEL rule. A nil List has no entries.
+// Match returns the first entry that accepts what f accepts and counts on the day of now, or nil. Text is another name
+// of f.Rule, the text of a CEL rule. A nil List has no entries.
 func (l *List) Match(f Entry, text string, now time.Time) *Entry {
 	if l == nil {
 		return nil
@@ -127,8 +128,8 @@ func (l *List) Match(f Entry, text string, now time.Time) *Entry {
 	return found
 }
 
-// MatchFile returns the first entry that accepts that a file or unit is not covered, and counts on the day of now; nil if there is
-// none. Such an entry has one of names as its path, and the change.
+// MatchFile returns the first entry that accepts that a file or unit is not covered, and counts on the day of now; nil
+// if there is none. Such an entry has one of names as its path, and the change.
 func (l *List) MatchFile(change string, now time.Time, names ...string) *Entry {
 	if l == nil {
 		return nil
@@ -190,8 +191,8 @@ func (l *List) Warnings(now time.Time, forLint bool) []string {
 	return list
 }
 
-// Add returns the text of a file with entries added. They take the place of entries for other changes of the same fields;
-// what else the file has stays as it is, comments included. An empty file becomes a list.
+// Add returns the text of a file with entries added. They take the place of entries for other changes of the same
+// fields; what else the file has stays as it is, comments included. An empty file becomes a list.
 func Add(name string, data []byte, entries []Entry) ([]byte, error) {
 	if strings.TrimSpace(string(data)) == "" {
 		data = []byte("accept: []\n")

@@ -162,7 +162,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestMatchFile: an entry with the path of a file or unit and the change accepts that it is not covered, and nothing wider does.
+// TestMatchFile: an entry with the path of a file or unit and the change accepts that it is not covered, and nothing
+// wider does.
 func TestMatchFile(t *testing.T) {
 	today := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

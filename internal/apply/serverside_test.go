@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/apply"
 )
 
-// TestEmptied: what the API server's own merge makes of an object that a server-side apply empties. The check of manifests
-// without a cluster (compare) relies on it.
+// TestEmptied: what the API server's own merge makes of an object that a server-side apply empties. The check of
+// manifests without a cluster (compare) relies on it.
 func TestEmptied(t *testing.T) {
 	models := map[string]*spec.Schema{}
 	const schemas = `{"Widget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}], "properties": {

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
-// little is a hundredth of the usual effort, so that the tests are quick. A search may go over it by what it is doing at the
-// moment.
+// little is a hundredth of the usual effort, so that the tests are quick. A search may go over it by what it is doing
+// at the moment.
 func little() effort {
 	e := usual()
 	return effort{e.glance / 100, e.search / 100, e.thorough / 100, e.decide / 100, e.states / 100, e.show / 100, e.shrink / 100}
@@ -49,8 +49,8 @@ func (g *growing) crd(t *testing.T, n int) []*crd.CRD {
 	return crds(t, "c.yaml", "Widget", "None", string(spec))
 }
 
-// TestGrowth: four times the CRD is about four times the steps. What takes more ends at the ceiling, and a note says what
-// was not looked at.
+// TestGrowth: four times the CRD is about four times the steps. What takes more ends at the ceiling, and a note says
+// what was not looked at.
 func TestGrowth(t *testing.T) {
 	data, err := os.ReadFile("testdata/growth.yaml")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package audit joins what the packages below it find in CRDs: mistakes and escape hatches of locks (package crd) and of
-// CEL transition rules (package celrule). It also lists what is locked, with the holes.
+// Package audit joins what the packages below it find in CRDs: mistakes and escape hatches of locks (package crd) and
+// of CEL transition rules (package celrule). It also lists what is locked, with the holes.
 package audit
 
 import (
@@ -36,11 +36,11 @@ type Options struct {
 	memory *memory
 }
 
-// CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each side
-// is an update whatever the two define; if they define different kinds, a finding says so.
+// CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each
+// side is an update whatever the two define; if they define different kinds, a finding says so.
 //
-// With Options.Known, CRDs sets each element of news to nil when it is done with it, so that the memory of a CRD can be used for the
-// next ones. An element that is nil already is known.
+// With Options.Known, CRDs sets each element of news to nil when it is done with it, so that the memory of a CRD can be
+// used for the next ones. An element that is nil already is known.
 //
 // It returns an error if olds has two CRDs of one kind.
 func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
@@ -88,8 +88,9 @@ type audited struct {
 	steps    int
 }
 
-// Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing: in the next call of the
-// function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of Options.Explain.
+// Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing: in the next call
+// of the function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of
+// Options.Explain.
 type Known struct {
 	audited []audited
 	memory
@@ -161,9 +162,9 @@ func lockFindings(newCRD, oldCRD *crd.CRD) []crd.Finding {
 	})
 }
 
-// notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps, or because
-// objects cannot tell: the fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
-// server takes the rules.
+// notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps,
+// or because objects cannot tell: the fields for which ways around rules were not looked for, how many findings were
+// not tried on objects, and whether an API server takes the rules.
 func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
@@ -256,8 +257,8 @@ func commonSteps(a, b string) int {
 	return n
 }
 
-// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and in versions
-// that only the old CRD serves, unless another served version has the rule.
+// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and in
+// versions that only the old CRD serves, unless another served version has the rule.
 func (u update) droppedRules(a *celrule.Audit) []suspect {
 	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
 		return nil
@@ -314,8 +315,8 @@ var sameHole = map[string]string{
 	rule.CELRenamableKey: rule.RenamableKey, rule.CELVersionWithoutRule: rule.VersionUnlocked,
 }
 
-// withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and the
-// lock is what its author changes.
+// withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and
+// the lock is what its author changes.
 func withoutCopies(suspects []suspect) []suspect {
 	type place struct{ rule, version, schemaPath string }
 	locks := map[place][]suspect{}

@@ -45,10 +45,10 @@ type Field struct {
 	Message    string   `json:"message,omitempty"` // of the API server
 	Unknown    string   `json:"unknown,omitempty"` // why only the cluster can decide
 	Note       string   `json:"note,omitempty"`    // what happens where a change is accepted without effect
-	// EnforcedBy is the operator that enforces the lock, Module and Function are where its code is, and its versions that have the
-	// lock are those from Since to Until; "" for all that are known. Without EnforcedBy, Function names the CRD that has the lock and
-	// that is not at hand. Read is true where the code was read and not run. Allow lists what may change below a path where
-	// everything else is locked: "a.*" is what is below a.
+	// EnforcedBy is the operator that enforces the lock, Module and Function are where its code is, and its versions
+	// that have the lock are those from Since to Until; "" for all that are known. Without EnforcedBy, Function names
+	// the CRD that has the lock and that is not at hand. Read is true where the code was read and not run. Allow lists
+	// what may change below a path where everything else is locked: "a.*" is what is below a.
 	EnforcedBy string   `json:"enforcedBy,omitempty"`
 	Module     string   `json:"module,omitempty"`
 	Function   string   `json:"function,omitempty"`
@@ -180,8 +180,8 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 	return groups
 }
 
-// transitionRules returns the CEL transition rules of a version, except for rules that repeat its locks, such as those that export
-// cel adds.
+// transitionRules returns the CEL transition rules of a version, except for rules that repeat its locks, such as those
+// that export cel adds.
 func transitionRules(v *crd.Version) []celrule.Rule {
 	imported := celrule.Import(v.Schema)
 	var rules []celrule.Rule
@@ -201,8 +201,8 @@ func sameField(a, b Field) bool {
 	return a.Path == b.Path && a.Rule == b.Rule && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
 }
 
-// holesOf returns the ways around the locks of a field that are warnings or meant, in its own version or in one that leaves it
-// free.
+// holesOf returns the ways around the locks of a field that are warnings or meant, in its own version or in one that
+// leaves it free.
 func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []Hole {
 	holes := []Hole{}
 	for _, f := range findings {
@@ -343,10 +343,11 @@ func (l *Locks) DropEmpty() {
 	l.Groups = kept
 }
 
-// Loosened returns what may change with newCRD that could not with oldCRD: the locks and transition rules that the update of the
-// CRD drops or weakens, then the holes that it opens. A dropped lock or rule has a witness of two objects if one is found: newCRD
-// accepts the update from the first to the second, and oldCRD refuses it. The witness of a hole is one of newCRD that oldCRD does
-// not accept, and oldCRD refuses the direct way. The error is about CRDs of different kinds.
+// Loosened returns what may change with newCRD that could not with oldCRD: the locks and transition rules that the
+// update of the CRD drops or weakens, then the holes that it opens. A dropped lock or rule has a witness of two objects
+// if one is found: newCRD accepts the update from the first to the second, and oldCRD refuses it. The witness of a hole
+// is one of newCRD that oldCRD does not accept, and oldCRD refuses the direct way. The error is about CRDs of different
+// kinds.
 func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 	is, was := schema.GroupKind{Group: newCRD.Group, Kind: newCRD.Kind}, schema.GroupKind{Group: oldCRD.Group, Kind: oldCRD.Kind}
 	if is != was {
@@ -380,8 +381,8 @@ func Holes(c *crd.CRD) []Finding {
 	})
 }
 
-// opened returns the holes of a CRD that were none before: the old CRD refuses the direct way, and does not accept the way around.
-// Holes in a version that has dropped the same rules are left out.
+// opened returns the holes of a CRD that were none before: the old CRD refuses the direct way, and does not accept the
+// way around. Holes in a version that has dropped the same rules are left out.
 func opened(newCRD *crd.CRD, before *witness.Kind, dropped []Finding) []Finding {
 	var holes []Finding
 	for _, f := range Holes(newCRD) {

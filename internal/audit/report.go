@@ -41,7 +41,8 @@ type Finding struct {
 	Witness     *witness.Witness // shows a hole, if Options asked for it
 	Accepted    bool
 	AcceptedNew bool // the change adds the acceptance
-	// Go is the field in Go that the CRD is made from, and MarkersAt the one that the fix concerns; nil if they are unknown.
+	// Go is the field in Go that the CRD is made from, and MarkersAt the one that the fix concerns; nil if they are
+	// unknown.
 	Go, MarkersAt *GoPlace
 }
 
@@ -89,7 +90,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarkersOn says where the markers of the fix belong in Go: "the field spec.backup or its type". It is "" without markers.
+// MarkersOn says where the markers of the fix belong in Go: "the field spec.backup or its type". It is "" without
+// markers.
 func (f *Finding) MarkersOn() string {
 	if f.Fix == nil || len(f.Fix.Markers) == 0 {
 		return ""
@@ -136,8 +138,8 @@ func (r *Report) Fails(f *Finding) bool {
 // entry returns the entry that accepts f, without a reason.
 func (f *Finding) entry() accept.Entry { return accept.Entry{CRD: f.CRD, Path: f.Path, Rule: f.Rule} }
 
-// Accept marks the findings that somebody has accepted, and returns warnings about the entries. They stay in the report.
-// With knownOld an acceptance that oldList does not have is marked as new.
+// Accept marks the findings that somebody has accepted, and returns warnings about the entries. They stay in the
+// report. With knownOld an acceptance that oldList does not have is marked as new.
 func (r *Report) Accept(newList, oldList *accept.List, knownOld bool, now time.Time) []string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -165,8 +167,8 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	return entries
 }
 
-// refusedRules returns an error for each CEL rule that an API server refuses in a CRD. It reports false for a CRD that is too large
-// for that. Cost: the compilation of the rules, which is at most maxValidated.
+// refusedRules returns an error for each CEL rule that an API server refuses in a CRD. It reports false for a CRD that
+// is too large for that. Cost: the compilation of the rules, which is at most maxValidated.
 func refusedRules(c *crd.CRD, m *memory) (findings []Finding, done bool) {
 	if c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, true // v1beta1 has no rules
@@ -195,8 +197,8 @@ func refusedRules(c *crd.CRD, m *memory) (findings []Finding, done bool) {
 // maxValidated bounds what costOf says of a CRD that is validated.
 const maxValidated = 2_000_000
 
-// costOf returns how many schemas s has in it and how many rules, and adds to cost what it takes to compile the rules: an
-// API server declares the whole type below a rule for it.
+// costOf returns how many schemas s has in it and how many rules, and adds to cost what it takes to compile the rules:
+// an API server declares the whole type below a rule for it.
 func costOf(s *spec.Schema, cost *int) (size, rules int) {
 	size = 1
 	add := func(child *spec.Schema) {

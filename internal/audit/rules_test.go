@@ -31,12 +31,13 @@ type rulesCase struct {
 		NoFix               bool   `json:"no-fix"`
 		Note                bool   // the author of the rule seems to mean it
 	}
-	// ReadsLocks is set if a lock closes the hole, which the API server does not know, or a rule that counts zero as absent.
+	// ReadsLocks is set if a lock closes the hole, which the API server does not know, or a rule that counts zero as
+	// absent.
 	ReadsLocks bool `json:"reads-locks"`
 }
 
-// TestRules: the ways around transition rules, each shown by objects that the API server's validator judges, and rules that
-// refuse nothing. Where there is no finding, random updates find no way around either.
+// TestRules: the ways around transition rules, each shown by objects that the API server's validator judges, and rules
+// that refuse nothing. Where there is no finding, random updates find no way around either.
 func TestRules(t *testing.T) {
 	var cases []rulesCase
 	readCases(t, "testdata/rules.yaml", &cases)
@@ -83,8 +84,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRemovedSpec: an object whose spec is removed is a finding only where the schema speaks of such objects. Then spec is kept as it
-// is, and not while something is in it.
+// TestRemovedSpec: an object whose spec is removed is a finding only where the schema speaks of such objects. Then spec
+// is kept as it is, and not while something is in it.
 func TestRemovedSpec(t *testing.T) {
 	const head = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -156,8 +157,8 @@ func proveFix(t *testing.T, c *crd.CRD, f Finding, text, refuses string, safe bo
 	}
 }
 
-// aboutRules returns the findings about ways around the transition rules of a CRD, about rules that refuse nothing, and about
-// those that an update of old drops, by version, path and rule.
+// aboutRules returns the findings about ways around the transition rules of a CRD, about rules that refuse nothing, and
+// about those that an update of old drops, by version, path and rule.
 func aboutRules(t *testing.T, c, old *crd.CRD) []Finding {
 	t.Helper()
 	var olds []*crd.CRD
@@ -283,8 +284,8 @@ func TestNoOtherWaysInRealCRDs(t *testing.T) {
 	t.Logf("%d rules without a finding", silent)
 }
 
-// proveSilence looks for two random updates that get around a rule that no finding names; n for each rule. It returns how
-// many rules it tried.
+// proveSilence looks for two random updates that get around a rule that no finding names; n for each rule. It returns
+// how many rules it tried.
 func proveSilence(t *testing.T, c *crd.CRD, findings []Finding, n int) int {
 	t.Helper()
 	k := witness.FromCRD(c, nil)
@@ -305,8 +306,8 @@ func proveSilence(t *testing.T, c *crd.CRD, findings []Finding, n int) int {
 	return tried
 }
 
-// silentRules returns the texts of the rules of a version that equal locks and that no finding names, and the schema paths that
-// they are about.
+// silentRules returns the texts of the rules of a version that equal locks and that no finding names, and the schema
+// paths that they are about.
 func silentRules(v *crd.Version, findings []Finding) (silent map[string]bool, focus []string) {
 	named := func(path string) bool {
 		return slices.ContainsFunc(findings, func(f Finding) bool { return f.Version == v.Name && slices.Contains(f.Fields, path) })

@@ -14,7 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// TestTwoSteps: rules of any form that two updates get around, each with objects that the API server's validator judges.
+// TestTwoSteps: rules of any form that two updates get around, each with objects that the API server's validator
+// judges.
 func TestTwoSteps(t *testing.T) {
 	data, err := os.ReadFile("testdata/states.yaml")
 	if err != nil {

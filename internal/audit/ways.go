@@ -13,10 +13,10 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// Package celrule knows where updates may get around the transition rules of a CRD, and package witness tries objects there
-// with the API server's validator. A finding says what objects have shown: for the rule self == oldSelf on the optional
-// field spec.f there is one place, objects with f: a, without f, and with f: b get around the rule, and so there is a
-// finding. Objects decide with and without --explain, which only prints them.
+// Package celrule knows where updates may get around the transition rules of a CRD, and package witness tries objects
+// there with the API server's validator. A finding says what objects have shown: for the rule self == oldSelf on the
+// optional field spec.f there is one place, objects with f: a, without f, and with f: b get around the rule, and so
+// there is a finding. Objects decide with and without --explain, which only prints them.
 
 // effort is how many steps are taken for one CRD.
 type effort struct {
@@ -147,8 +147,8 @@ func (x *explainer) allow(steps int) { x.steps, x.share = steps, steps/manyShare
 // over reports whether the trials have taken all their steps.
 func (x *explainer) over() bool { return x.steps <= 0 }
 
-// manyShares is how many trials it takes at least to use up the steps for all of them: one large object does not take the
-// steps of all others.
+// manyShares is how many trials it takes at least to use up the steps for all of them: one large object does not take
+// the steps of all others.
 const manyShares = 5
 
 // show looks for objects that show h.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ParseQuantity reads an amount as the API server does. Exponents of more than three digits are an error: the arithmetic of
-// the API server, too, takes gigabytes for 1e999999999, so none stores such an amount.
+// ParseQuantity reads an amount as the API server does. Exponents of more than three digits are an error: the
+// arithmetic of the API server, too, takes gigabytes for 1e999999999, so none stores such an amount.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if exponentDigits(text) > 3 {
 		return resource.Quantity{}, resource.ErrFormatWrong
@@ -100,7 +100,8 @@ func Base64(v any) any {
 	return v
 }
 
-// Whole makes numbers without a fraction int64, as the API machinery decodes them. It changes objects and lists in place.
+// Whole makes numbers without a fraction int64, as the API machinery decodes them. It changes objects and lists in
+// place.
 func Whole(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

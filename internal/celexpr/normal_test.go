@@ -12,7 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
-// TestConjuncts: which expressions have one normal form, and which must not. T and U are total, the others may be errors.
+// TestConjuncts: which expressions have one normal form, and which must not. T and U are total, the others may be
+// errors.
 func TestConjuncts(t *testing.T) {
 	facts := func(x ast.Expr) Fact {
 		switch {
@@ -116,7 +117,8 @@ func eval(x ast.Expr, values map[string]truth) truth {
 	return 1 - decisive
 }
 
-// TestNormalFormHasTheValue: a random formula and its normal form have one value for all values of their atoms, errors too.
+// TestNormalFormHasTheValue: a random formula and its normal form have one value for all values of their atoms, errors
+// too.
 func TestNormalFormHasTheValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(setting.Seed(t), 1))
 	total := []string{"T", "U"}

@@ -67,8 +67,8 @@ const (
 	staticCRDCostLimit = 100_000_000
 )
 
-// add adds the cost of a rule at a location, or returns why the API server refuses the rule: it does not compile, or costs
-// too much. of is the location of the lock that the rule is equivalent to.
+// add adds the cost of a rule at a location, or returns why the API server refuses the rule: it does not compile, or
+// costs too much. of is the location of the lock that the rule is equivalent to.
 func (c *costs) add(at *schema.Location, rule string, of *schema.Location) *refusal {
 	cost, err := c.estimate(c.root, at, rule, false)
 	switch {

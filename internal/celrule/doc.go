@@ -1,16 +1,16 @@
-// Package celrule understands the CEL transition rules of custom resource definitions without any objects. It translates
-// locks to rules and rules to locks, and knows the places where updates may get around rules. Package immutability/celrule is
-// its public face.
+// Package celrule understands the CEL transition rules of custom resource definitions without any objects. It
+// translates locks to rules and rules to locks, and knows the places where updates may get around rules. Package
+// immutability/celrule is its public face.
 //
-// Locks and rules are translated by one table of forms, which is read in both directions. An Audit only suspects: objects show
-// whether there is a way around a rule (package witness, which package audit asks).
+// Locks and rules are translated by one table of forms, which is read in both directions. An Audit only suspects:
+// objects show whether there is a way around a rule (package witness, which package audit asks).
 //
 // Valid objects are those that an API server stores for the schema: pruned, defaulted, without null where the schema is
-// not nullable, without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf. Both
-// objects of an update are valid.
+// not nullable, without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf.
+// Both objects of an update are valid.
 //
-// The package works on the schema of one version and does not read CRD documents. Its results are changes at schema paths,
-// JSON pointers from the root of the schema.
+// The package works on the schema of one version and does not read CRD documents. Its results are changes at schema
+// paths, JSON pointers from the root of the schema.
 //
 // The chapters in reading order. Rules and what they read:
 //

@@ -165,8 +165,8 @@ func mapKeysOf(s *spec.Schema) []string {
 	return marks.ListMapKeys
 }
 
-// nullInside returns why CEL's == can be an error on a list or map with values of s, because one of them is null; "" if it
-// cannot.
+// nullInside returns why CEL's == can be an error on a list or map with values of s, because one of them is null; "" if
+// it cannot.
 func nullInside(s *spec.Schema) string {
 	if s.Nullable && (s.Type.Contains("object") || s.Type.Contains("array")) {
 		return "CEL cannot compare null with an object or list inside a list or map"
@@ -174,7 +174,8 @@ func nullInside(s *spec.Schema) string {
 	return ""
 }
 
-// normalized reports whether s or a schema below it has x-kubernetes-normalize, which changes what a lock takes for equal.
+// normalized reports whether s or a schema below it has x-kubernetes-normalize, which changes what a lock takes for
+// equal.
 func normalized(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyNormalize] != nil })
 }
@@ -189,8 +190,8 @@ func normalizedBelow(s *spec.Schema) bool {
 	return false
 }
 
-// normalizedAround reports whether a lock at l compares in another way than CEL because of x-kubernetes-normalize at l, below
-// it, or above it, where a container counts as absent and the locks in it do not apply.
+// normalizedAround reports whether a lock at l compares in another way than CEL because of x-kubernetes-normalize at l,
+// below it, or above it, where a container counts as absent and the locks in it do not apply.
 func normalizedAround(l *schema.Location) bool {
 	for up := l.Parent(); up != nil; up = up.Parent() {
 		if up.Marks.Normalize != "" {

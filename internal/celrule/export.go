@@ -16,8 +16,8 @@ type Exported struct {
 	// Changes adds the rules and removes every key that a stock API server does not know; none for a policy.
 	Changes []Change
 	Rules   []ExportedRule
-	// Needless are locks that need no rule, because no update from one valid object to another can break them: on a key of a
-	// keyed list, by which its items are paired, and on the presence of a field that is always there.
+	// Needless are locks that need no rule, because no update from one valid object to another can break them: on a key
+	// of a keyed list, by which its items are paired, and on the presence of a field that is always there.
 	Needless []LockAt
 	Rest     []Unexported
 }
@@ -127,7 +127,8 @@ func statementsOf(l *schema.Location, locks []schema.Lock) []statement {
 	return statements
 }
 
-// write adds the rule for a statement about l, or records why there is none. If locks cannot be said together, each is tried alone.
+// write adds the rule for a statement about l, or records why there is none. If locks cannot be said together, each is
+// tried alone.
 func (e *exporter) write(l *schema.Location, f statement) {
 	if f.refused&^(schema.Set|schema.Unset) == 0 && alwaysThere(l) {
 		e.out.Needless = append(e.out.Needless, locksAt(l, f.locks)...)
@@ -190,9 +191,9 @@ func (e *exporter) add(l *schema.Location, f statement, union bool) *refusal {
 	return nil
 }
 
-// place returns the location of the rule for a statement about l, and the steps from there to l. CEL runs a rule only where both
-// objects have the location, and pairs no values below an atomic list. A set is read through its parent: up to Kubernetes
-// 1.36, self + oldSelf on the set itself changes what other rules of the set see.
+// place returns the location of the rule for a statement about l, and the steps from there to l. CEL runs a rule only
+// where both objects have the location, and pairs no values below an atomic list. A set is read through its parent: up
+// to Kubernetes 1.36, self + oldSelf on the set itself changes what other rules of the set see.
 func (t *tree) place(l *schema.Location, f statement, union bool) (at *schema.Location, steps []*schema.Location) {
 	at, steps = l.Parent(), []*schema.Location{l}
 	for t.uncorrelated[at] != "" || steps[0].Role == schema.Property && at.Marks.Normalize != "" {
@@ -278,8 +279,8 @@ func saidBy(s *spec.Schema, t *tree) said {
 	return all
 }
 
-// rule returns a rule that refuses the changes at l, together with the other rules of the schema; nil if they do not refuse
-// all of them.
+// rule returns a rule that refuses the changes at l, together with the other rules of the schema; nil if they do not
+// refuse all of them.
 func (s said) rule(l *schema.Location, refused schema.Change) *Rule {
 	if normalizedAround(l) {
 		return nil
@@ -327,9 +328,10 @@ func longMapList(s *spec.Schema) bool {
 	})
 }
 
-// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy, over object and oldObject. A policy sees objects without their
-// schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
-// locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does not follow $ref. It returns an *immutability.SchemaError if the locks of s are wrong.
+// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy, over object and oldObject. A policy
+// sees objects without their schema: it compares values deeply and in order, null and absent differ, and unknown fields
+// count. So it can enforce other locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does
+// not follow $ref. It returns an *immutability.SchemaError if the locks of s are wrong.
 func ExportPolicy(s *spec.Schema) (Exported, error) {
 	if _, err := immutability.Compile(s); err != nil {
 		return Exported{}, err

@@ -97,8 +97,8 @@ func TestExportEachLock(t *testing.T) {
 	}
 }
 
-// TestExportBelowRules: what the author's rules freeze as a whole needs no rule below; a rule of an optional parent does not
-// freeze it.
+// TestExportBelowRules: what the author's rules freeze as a whole needs no rule below; a rule of an optional parent
+// does not freeze it.
 func TestExportBelowRules(t *testing.T) {
 	v := version(t, "below", json.RawMessage(`{"type": "object", "required": ["p"], "properties": {
 		"p": {"type": "object", "x-kubernetes-validations": [{"rule": "oldSelf == self"}], "properties": {"below": {"type": "boolean", "x-kubernetes-immutable": true}}},

@@ -24,12 +24,13 @@ type guard struct {
 	at *schema.Location
 }
 
-// companion returns the rule that keeps l from being removed while one of the fields is set, and nothing more. It cannot
-// make an existing object invalid, because it reads oldSelf. It returns nil if there is no such rule: where CEL cannot
-// select a field, where keys on the way to every field can be removed too, where it would name more than maxKept fields,
-// and where l's parent has it already.
+// companion returns the rule that keeps l from being removed while one of the fields is set, and nothing more. It
+// cannot make an existing object invalid, because it reads oldSelf. It returns nil if there is no such rule: where CEL
+// cannot select a field, where keys on the way to every field can be removed too, where it would name more than maxKept
+// fields, and where l's parent has it already.
 //
-// For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
+// For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) ||
+// has(self.backup).
 func (a *auditor) companion(l *schema.Location, fields []guard) *crd.Fix {
 	k := a.keeper(l, fields, a.zeroIsAbsent)
 	text, ok := k.rule()
@@ -42,7 +43,8 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *crd.Fix {
 	return fix
 }
 
-// keeper returns what a companion of l has to say about the fields. zero reports of which of them the zero value counts as absent.
+// keeper returns what a companion of l has to say about the fields. zero reports of which of them the zero value counts
+// as absent.
 func (a *auditor) keeper(l *schema.Location, fields []guard, zero func(*schema.Location) bool) *keeper {
 	k := &keeper{top: l, fields: map[*schema.Location][]operand{}, above: map[*schema.Location]bool{}, zero: zero, stays: true}
 	for _, g := range fields {
@@ -78,8 +80,8 @@ func countFields(guards []guard) int {
 	return len(fields)
 }
 
-// removable reports whether objects get around the rule of g, a field at or below l, without a key on the way, or without a
-// field below l whose removal may be meant: then keeping l closes nothing.
+// removable reports whether objects get around the rule of g, a field at or below l, without a key on the way, or
+// without a field below l whose removal may be meant: then keeping l closes nothing.
 func (a *auditor) removable(g guard, l *schema.Location) bool {
 	for at := g.at; at != l.Parent(); at = at.Parent() {
 		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || !a.doubted(at)) {
@@ -128,8 +130,9 @@ func (k *keeper) rule() (text string, ok bool) {
 	return strings.Join(kept.refuted(), " || ") + " || has(self." + name + ")", ok
 }
 
-// locked returns the conditions on the old object under which the rule of g may refuse a new value: oldSelf != 0 for the rule
-// oldSelf == 0 || self == oldSelf, and oldSelf.mode == 'External' for !(oldSelf.mode == 'External' && self.mode != 'External').
+// locked returns the conditions on the old object under which the rule of g may refuse a new value: oldSelf != 0 for
+// the rule oldSelf == 0 || self == oldSelf, and oldSelf.mode == 'External' for !(oldSelf.mode == 'External' &&
+// self.mode != 'External').
 func (k *keeper) locked(g guard) []operand {
 	if g.by.OptionalOldSelf || !within(g.by.at, k.top) {
 		return nil
@@ -158,8 +161,9 @@ func (k *keeper) locked(g guard) []operand {
 	return all
 }
 
-// eachOf returns the list or map of the old object of which d says something about each item or key, so that it holds while there are
-// none: oldSelf.hosts of oldSelf.hosts.all(host, host in self.hosts). It returns nil for another condition.
+// eachOf returns the list or map of the old object of which d says something about each item or key, so that it holds
+// while there are none: oldSelf.hosts of oldSelf.hosts.all(host, host in self.hosts). It returns nil for another
+// condition.
 func eachOf(d disjunct) ast.Expr {
 	if d.negated || d.expr.Kind() != ast.CallKind || d.expr.AsCall().FunctionName() != "all" {
 		return nil
@@ -210,7 +214,8 @@ func isLiteral(x ast.Expr, value bool) bool {
 	return ok && v == value
 }
 
-// readable reports whether x, which reads the old object only, can be evaluated on every old object that has the location of r.
+// readable reports whether x, which reads the old object only, can be evaluated on every old object that has the
+// location of r.
 func (r *readRule) readable(x ast.Expr) bool {
 	ok := true
 	celexpr.Visit(x, func(x ast.Expr) bool {
@@ -304,8 +309,8 @@ func (c conjunction) refuted() []string {
 	return texts
 }
 
-// holds returns what an object that has the parent of l satisfies if it has a guarded field at or below l. prefix selects
-// the parent. It returns false if CEL cannot say it.
+// holds returns what an object that has the parent of l satisfies if it has a guarded field at or below l. prefix
+// selects the parent. It returns false if CEL cannot say it.
 func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok bool) {
 	name := celexpr.Escape(l.Name)
 	if name == "" {
@@ -441,8 +446,8 @@ func keepKeys(l *schema.Location) *crd.Fix {
 	return fix
 }
 
-// alsoCopy adds r, a rule of another version, to fix, which is nil for the first rule. The fix is safe if the version has
-// every field that its rules read, and they judge updates only.
+// alsoCopy adds r, a rule of another version, to fix, which is nil for the first rule. The fix is safe if the version
+// has every field that its rules read, and they judge updates only.
 func alsoCopy(fix *crd.Fix, version string, r *readRule, known bool) *crd.Fix {
 	if fix == nil {
 		fix = &crd.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}

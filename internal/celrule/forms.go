@@ -18,8 +18,8 @@ import (
 // form is a way to say in CEL that an update does not make some changes to a value.
 type form struct {
 	refused schema.Change
-	// text is the condition, in which A means that the new object has the value, B that the old one has it, and E that the
-	// two values are equal. Where the value is always there, every form that refuses Modify is E.
+	// text is the condition, in which A means that the new object has the value, B that the old one has it, and E that
+	// the two values are equal. Where the value is always there, every form that refuses Modify is E.
 	text string
 	// example is the form for the optional field f, as a rule of its parent.
 	example string
@@ -27,8 +27,8 @@ type form struct {
 
 // forms is the table of forms for the locks of a value. Export writes the first form that refuses what a lock refuses;
 // Import reads all of them, with their operands in any order and in other words for the same (celexpr.Conjuncts). Each
-// refuses exactly the changes of its row: an absent operand of == is an error, which refuses too. So !B || E also refuses
-// that the value is removed. A rule that is a conjunction of forms has the locks of all of them.
+// refuses exactly the changes of its row: an absent operand of == is an error, which refuses too. So !B || E also
+// refuses that the value is removed. A rule that is a conjunction of forms has the locks of all of them.
 //
 // Forms for keys and items are in the method keys of speller, as they depend on the kind of the list or map.
 var forms = []form{
@@ -103,8 +103,8 @@ func (im *importer) newReading(r *Rule) *reading {
 	return u
 }
 
-// always reports whether every valid object that has the parent of l has l: the schema says so, or a plain rule of the parent
-// that is has(self.f), or has it as an operand of &&.
+// always reports whether every valid object that has the parent of l has l: the schema says so, or a plain rule of the
+// parent that is has(self.f), or has it as an operand of &&.
 func (im *importer) always(l *schema.Location) bool {
 	if present(l) {
 		return true
@@ -187,8 +187,8 @@ type match struct {
 	conjuncts []string
 }
 
-// matches lists the forms that u has. Those of a location that together say all that the rule says come first, as the rule is
-// likely to be about that location; of these and of the others, the deeper ones.
+// matches lists the forms that u has. Those of a location that together say all that the rule says come first, as the
+// rule is likely to be about that location; of these and of the others, the deeper ones.
 func (im *importer) matches(u *reading, normalized bool) []match {
 	var whole, parts []match
 	for _, l := range slices.Backward(im.named(u.rule)) {
@@ -213,8 +213,8 @@ func (im *importer) matches(u *reading, normalized bool) []match {
 	return append(whole, parts...)
 }
 
-// read reads u as a conjunction of forms of locks, and adds the locks that it means to im.now: first what other locks refuse
-// already, then what needs more. If normalized is set, forms count too that take empty values for absent.
+// read reads u as a conjunction of forms of locks, and adds the locks that it means to im.now: first what other locks
+// refuse already, then what needs more. If normalized is set, forms count too that take empty values for absent.
 func (im *importer) read(u *reading, normalized bool) {
 	matches := im.matches(u, normalized)
 	left := slices.Clone(u.conjuncts)
@@ -254,8 +254,8 @@ func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { _, found := slices.BinarySearch(all, s); return !found })
 }
 
-// named lists the locations at and below that of r whose names r has. It looks below lists and maps only for rules with a
-// macro.
+// named lists the locations at and below that of r whose names r has. It looks below lists and maps only for rules with
+// a macro.
 func (im *importer) named(r *Rule) []*schema.Location {
 	names, macros := map[string]bool{}, false
 	celexpr.Visit(r.expr, func(x ast.Expr) bool {
@@ -346,8 +346,8 @@ func (im *importer) spelled(s spelling, r *Rule) []string {
 	return im.parsed[beside]
 }
 
-// mayEqual reports whether a form may be part of a rule, as far as the functions and operators in it show: parsing is what costs.
-// Operators of one sort stand for each other. If always is set, has says nothing.
+// mayEqual reports whether a form may be part of a rule, as far as the functions and operators in it show: parsing is
+// what costs. Operators of one sort stand for each other. If always is set, has says nothing.
 func mayEqual(form, rule string, always bool) bool {
 	for _, function := range []string{"size(", "has(", "map("} {
 		if strings.Contains(form, function) && !strings.Contains(rule, function) && !(always && function == "has(") {
@@ -384,8 +384,8 @@ func (a *accepted) clone() *accepted {
 	return &accepted{maps.Clone(a.words), maps.Clone(a.normalize), maps.Clone(a.ordered)}
 }
 
-// refused returns the changes that a rule at the location at refuses with s. A field that is always there neither comes nor
-// goes, and on the field itself CEL runs no rule then.
+// refused returns the changes that a rule at the location at refuses with s. A field that is always there neither comes
+// nor goes, and on the field itself CEL runs no rule then.
 func (im *importer) refused(s spelling, at *schema.Location) schema.Change {
 	if s.normalize == "" && (s.at == at || im.always(s.at)) {
 		return s.refused &^ (schema.Set | schema.Unset)
@@ -441,8 +441,8 @@ func (a *accepted) add(s spelling, refused schema.Change) (added []schemaLock) {
 	return added
 }
 
-// refuses reports whether the locks of l refuse the changes, where a value counts as absent as normalize says. If ordered is
-// set, they also refuse another order of a keyed list.
+// refuses reports whether the locks of l refuse the changes, where a value counts as absent as normalize says. If
+// ordered is set, they also refuse another order of a keyed list.
 func (a *accepted) refuses(l *schema.Location, changes schema.Change, normalize string, ordered bool) bool {
 	given := l.Marks.Refuses()
 	if given.Has(changes) && l.Marks.Normalize == normalize && !(ordered && l.Marks.MapListOrder == schema.OrderIgnored) {
@@ -454,7 +454,8 @@ func (a *accepted) refuses(l *schema.Location, changes schema.Change, normalize 
 	return len(a.words[l]) > 0 && given.Has(changes) && a.normalize[l] == normalize && (!ordered || a.ordered[l])
 }
 
-// frozenAbove reports whether a lock above s refuses every change that s refuses, as it compares a value that s is a part of.
+// frozenAbove reports whether a lock above s refuses every change that s refuses, as it compares a value that s is a
+// part of.
 func (a *accepted) frozenAbove(s spelling) bool {
 	for up := s.at.Parent(); up != nil && !s.orders(); up = up.Parent() {
 		if slices.Contains(a.words[up], schema.NoModify) && a.normalize[up] == "" {
@@ -464,15 +465,15 @@ func (a *accepted) frozenAbove(s spelling) bool {
 	return false
 }
 
-// keeps reports whether l may not come as a whole, if items may not be added, and may not go as a whole, if they may not be
-// removed. Otherwise a lock of its keys refuses more than a rule on it, which does not run then.
+// keeps reports whether l may not come as a whole, if items may not be added, and may not go as a whole, if they may
+// not be removed. Otherwise a lock of its keys refuses more than a rule on it, which does not run then.
 func (a *accepted) keeps(l *schema.Location, changes schema.Change) bool {
 	return !(changes.Has(schema.AddItem) && !slices.Contains(a.words[l], schema.NoSet) ||
 		changes.Has(schema.RemoveItem) && !slices.Contains(a.words[l], schema.NoUnset))
 }
 
-// clash reports whether a lock at l that takes some values for absent, as normalize says, or none, would change what the
-// locks at, above or below it compare, or be changed by them.
+// clash reports whether a lock at l that takes some values for absent, as normalize says, or none, would change what
+// the locks at, above or below it compare, or be changed by them.
 func (a *accepted) clash(l *schema.Location, normalize string) bool {
 	if normalize == "" {
 		for normal := range a.normalize {

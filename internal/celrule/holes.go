@@ -16,23 +16,23 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Audit knows the transition rules of one CRD. It lists the places where updates may get around them, and puts into words
-// what objects have shown there: it has no objects itself. The zero Audit is ready to use.
+// Audit knows the transition rules of one CRD. It lists the places where updates may get around them, and puts into
+// words what objects have shown there: it has no objects itself. The zero Audit is ready to use.
 //
-// For a rule self == oldSelf on spec.backup.bucket, where both fields are optional, there are two such places: an update may
-// leave out spec.backup.bucket, or all of spec.backup, and the next one may bring it back with another bucket. Whether the
-// other rules and the schema let it is for the API server's validator to say (internal/witness).
+// For a rule self == oldSelf on spec.backup.bucket, where both fields are optional, there are two such places: an
+// update may leave out spec.backup.bucket, or all of spec.backup, and the next one may bring it back with another
+// bucket. Whether the other rules and the schema let it is for the API server's validator to say (internal/witness).
 type Audit struct {
-	// GoField returns what Go source says about the field that a schema path of s leads to, and false where it is not known. Nil if
-	// there is no source.
+	// GoField returns what Go source says about the field that a schema path of s leads to, and false where it is not
+	// known. Nil if there is no source.
 	GoField func(s *spec.Schema, schemaPath string) (GoField, bool)
 
 	auditors map[*spec.Schema]*auditor
 	steps    int // locations and rules that were looked at
 }
 
-// Way is a place where two updates may get around transition rules. It is a suspicion until objects have shown that they do
-// get around some of the rules; then Audit.Finding puts it into words.
+// Way is a place where two updates may get around transition rules. It is a suspicion until objects have shown that
+// they do get around some of the rules; then Audit.Finding puts it into words.
 type Way struct {
 	Rule       string // of the finding, as far as it is known before objects are
 	Version    string // through which the way leads, for CELVersionWithoutRule
@@ -41,8 +41,8 @@ type Way struct {
 	// OnlyStatus is set by the caller if the update leads through the status subresource, which only controllers write.
 	OnlyStatus bool
 
-	// Closes is set by Finding, for CELVersionWithoutRule: the schema paths of the fields of Version that the rules of the fix keep from being
-	// removed.
+	// Closes is set by Finding, for CELVersionWithoutRule: the schema paths of the fields of Version that the rules of
+	// the fix keep from being removed.
 	Closes []string
 
 	auditor *auditor
@@ -56,8 +56,8 @@ type Guarded struct {
 	RuleRef
 	Version string   // that has the rule, for CELVersionWithoutRule
 	Fields  []string // the schema paths of the fields that it guards and that the way concerns
-	// Shown is set by the caller if objects get around the rule. Removing is the path of what they are without meanwhile, for
-	// CELVersionWithoutRule; "" if they have all that the rule guards.
+	// Shown is set by the caller if objects get around the rule. Removing is the path of what they are without
+	// meanwhile, for CELVersionWithoutRule; "" if they have all that the rule guards.
 	Shown    bool
 	Removing string
 
@@ -86,10 +86,10 @@ type RuleRef struct {
 	Index      int
 }
 
-// Ways returns the places in s where updates may get around the CEL transition rules of s. The API server runs a transition
-// rule only where the old and the new object both have the field that it belongs to. So a value that can be absent for a
-// while can change: unset and set, its parent removed and added, its key removed and added. Unknown fields can be swapped at
-// once. Cost: linear in the fields that rules guard, and their depths.
+// Ways returns the places in s where updates may get around the CEL transition rules of s. The API server runs a
+// transition rule only where the old and the new object both have the field that it belongs to. So a value that can be
+// absent for a while can change: unset and set, its parent removed and added, its key removed and added. Unknown fields
+// can be swapped at once. Cost: linear in the fields that rules guard, and their depths.
 func (a *Audit) Ways(s *spec.Schema) []*Way { return a.auditor(s).ways() }
 
 // Transitions reports whether s has a transition rule.
@@ -186,8 +186,9 @@ func (a *auditor) ways() []*Way {
 	return ways
 }
 
-// alwaysSent reports whether l is the spec of an object, which everybody sends whether or not the schema requires it: no tool and no
-// person updates an object to have no spec. A schema that speaks of objects without a spec is an exception.
+// alwaysSent reports whether l is the spec of an object, which everybody sends whether or not the schema requires it:
+// no tool and no person updates an object to have no spec. A schema that speaks of objects without a spec is an
+// exception.
 func (a *auditor) alwaysSent(l *schema.Location) bool {
 	return l.Parent().In == nil && l.Name == "spec" && !l.Schema.Nullable && !anywhereRequired(l) && a.doneWithout(l) == ""
 }
@@ -216,7 +217,8 @@ func (w *Way) add(r *readRule, guards []*schema.Location) *Guarded {
 	return g
 }
 
-// throughUnknown returns the way through the unknown fields at l, if some rule compares an object that has them as a whole.
+// throughUnknown returns the way through the unknown fields at l, if some rule compares an object that has them as a
+// whole.
 func (a *auditor) throughUnknown(l *schema.Location) []*Way {
 	w := &Way{Rule: rule.CELUnknownKeys, auditor: a, at: l, SchemaPath: l.Path.Pointer()}
 	for up := l; up != nil; up = up.Parent() {
@@ -233,8 +235,8 @@ func (a *auditor) throughUnknown(l *schema.Location) []*Way {
 	return []*Way{w}
 }
 
-// Finding puts into words what objects have shown of w. It returns false if they have shown nothing. A way through unknown
-// fields is a note then: the rules of CEL say that it exists.
+// Finding puts into words what objects have shown of w. It returns false if they have shown nothing. A way through
+// unknown fields is a note then: the rules of CEL say that it exists.
 func (w *Way) Finding() (f crd.Finding, ok bool) {
 	shown := w.shown()
 	switch {
@@ -274,8 +276,8 @@ func finding(id string, l *schema.Location, around []*Guarded) crd.Finding {
 	return f
 }
 
-// removal returns the finding about a property that an update can remove and the next one can add again with other values in it.
-// It returns false if only a zero value is left to begin with, which a rule counts as absent.
+// removal returns the finding about a property that an update can remove and the next one can add again with other
+// values in it. It returns false if only a zero value is left to begin with, which a rule counts as absent.
 func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 	l := w.at
 	f = finding(rule.CELOptionalParent, l, shown)
@@ -381,7 +383,8 @@ func compares(r *Rule, l *schema.Location) bool {
 	return found
 }
 
-// onBothSides returns the location of which x compares the new and the old value with == or !=; nil for another expression.
+// onBothSides returns the location of which x compares the new and the old value with == or !=; nil for another
+// expression.
 func onBothSides(r *Rule, x ast.Expr) *schema.Location {
 	if x.Kind() != ast.CallKind {
 		return nil

@@ -20,14 +20,15 @@ type Imported struct {
 type ImportedRule struct {
 	Rule
 	Locks []LockAt // empty for a rule that stays, or that became no lock of its own
-	// Reason says why the rule stays, or why a recognized rule has no lock of its own: others cover it, or it refuses nothing.
+	// Reason says why the rule stays, or why a recognized rule has no lock of its own: others cover it, or it refuses
+	// nothing.
 	Reason string
 }
 
-// Import reads the transition rules of s as locks. A rule is recognized if it is a conjunction of forms of the table of forms,
-// in any words that mean the same: its locks give the same verdict for every update from one valid object to another. All
-// others are left, with the reason. Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each
-// rule the number of forms times the fields that it names.
+// Import reads the transition rules of s as locks. A rule is recognized if it is a conjunction of forms of the table of
+// forms, in any words that mean the same: its locks give the same verdict for every update from one valid object to
+// another. All others are left, with the reason. Rules without oldSelf are neither changed nor listed. Cost: O(size of
+// s), and for each rule the number of forms times the fields that it names.
 func Import(s *spec.Schema) Imported {
 	im := &importer{tree: readTree(s), parsed: map[ruleText][]string{},
 		now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{}, map[*schema.Location]bool{}}}

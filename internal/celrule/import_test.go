@@ -124,8 +124,8 @@ func TestRecognizedLocks(t *testing.T) {
 	}
 }
 
-// TestForms: each form refuses exactly the changes of its row, as the API server's validator says, and Import reads it as the
-// locks that refuse them. Where the field is always there, it can only be modified.
+// TestForms: each form refuses exactly the changes of its row, as the API server's validator says, and Import reads it
+// as the locks that refuse them. Where the field is always there, it can only be modified.
 func TestForms(t *testing.T) {
 	states := []struct {
 		change           schema.Change
@@ -178,7 +178,8 @@ func TestCustomMessage(t *testing.T) {
 	}
 }
 
-// TestImportAgain: the rules of locks that the schema still has, as an exported CRD does in its annotation, add nothing to them.
+// TestImportAgain: the rules of locks that the schema still has, as an exported CRD does in its annotation, add nothing
+// to them.
 func TestImportAgain(t *testing.T) {
 	var cases []exportCase
 	readCases(t, "testdata/export.yaml", &cases)

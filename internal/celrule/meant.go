@@ -19,12 +19,12 @@ import (
 //
 //	!has(oldSelf.pinning) || !has(self.pinning) || self.pinning.zones == oldSelf.pinning.zones
 //
-// asks whether the new object has pinning and accepts an update without it, so its author thought of the removal and allows
-// it. A message such as "remove pinning, then add it again" and a description such as "may be removed" say it in words. A
-// way around that only such removals open is a note without a fix.
+// asks whether the new object has pinning and accepts an update without it, so its author thought of the removal and
+// allows it. A message such as "remove pinning, then add it again" and a description such as "may be removed" say it in
+// words. A way around that only such removals open is a note without a fix.
 
-// unmeant returns the guarded fields of a way around on which l is absent for a while, without those whose author allows a
-// removal on the way, and why one of these may be removed.
+// unmeant returns the guarded fields of a way around on which l is absent for a while, without those whose author
+// allows a removal on the way, and why one of these may be removed.
 func (a *auditor) unmeant(l *schema.Location, around []guard) (rest []guard, meant string) {
 	for _, g := range around {
 		why := a.allowedOnTheWay(g, l)
@@ -37,8 +37,8 @@ func (a *auditor) unmeant(l *schema.Location, around []guard) (rest []guard, mea
 	return rest, meant
 }
 
-// allowedOnTheWay returns why the removal of l, or of a field between l and the field that g guards, is allowed; "" if it is
-// not. A field below l counts only if its removal gets around the rule, too: another rule may keep it.
+// allowedOnTheWay returns why the removal of l, or of a field between l and the field that g guards, is allowed; "" if
+// it is not. A field below l counts only if its removal gets around the rule, too: another rule may keep it.
 func (a *auditor) allowedOnTheWay(g guard, l *schema.Location) string {
 	for at := g.at; ; at = at.Parent() {
 		if why := a.allowsRemoval(g.by, at); why != "" && (at == l || a.removalGetsAround(g, at)) {
@@ -56,8 +56,8 @@ func (a *auditor) removalGetsAround(g guard, l *schema.Location) bool {
 	return w != nil && slices.ContainsFunc(w.Around, func(other *Guarded) bool { return other.Shown && other.by == g.by })
 }
 
-// allowsRemoval returns why updates may remove the property l, as far as the author of r says so; "" if nothing says it. Some
-// update that removes l is known to be accepted by r.
+// allowsRemoval returns why updates may remove the property l, as far as the author of r says so; "" if nothing says
+// it. Some update that removes l is known to be accepted by r.
 func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 	switch {
 	case l.Role != schema.Property:
@@ -83,7 +83,8 @@ func (r *readRule) asksForNew(l *schema.Location) bool {
 	return found
 }
 
-// requiresNew reports whether a condition x of r asks for the new object to have l, or the negation of x if wanted is false.
+// requiresNew reports whether a condition x of r asks for the new object to have l, or the negation of x if wanted is
+// false.
 func (r *readRule) requiresNew(x ast.Expr, l *schema.Location, wanted bool) bool {
 	return slices.ContainsFunc(disjuncts(x, wanted), func(d disjunct) bool {
 		if t, ok := askedFor(r.Rule, d.expr); ok {
@@ -115,17 +116,17 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.;:!?]\s+|\n\n`)
 	itself      = regexp.MustCompile(`(?i)\b(it|this|the field|the value)\b`)
 
-	// removalAllowed finds "may be set or removed", "removal is allowed", "remove it, then re-add it" and "immutable while set",
-	// and does not find "may not be removed" or "removal is not allowed".
+	// removalAllowed finds "may be set or removed", "removal is allowed", "remove it, then re-add it" and "immutable
+	// while set", and does not find "may not be removed" or "removal is not allowed".
 	removalAllowed = regexp.MustCompile(`(?i)\b(can|may|could) be (\w+(,| or| and|, or|, and) )*(removed|cleared)\b` +
 		`|\b(removal|removing|unsetting|clearing)\b[^.]*\b(is|are) (allowed|permitted|supported|possible|fine)\b` +
 		`|\b(remove|unset|clear)\b.*\b(re-?add|add it (back|again)|set it again)\b` +
 		`|\bimmutable (while|as long as) (it is )?(set|present)\b`)
 )
 
-// doubt returns why a companion of l may refuse an update that the author means, "" if nothing hints at that. Then the companion is a
-// question to the author: objects may be meant to do without l, something else than their manifest may fill it in, or a newer version
-// does not have the rules that guard the fields.
+// doubt returns why a companion of l may refuse an update that the author means, "" if nothing hints at that. Then the
+// companion is a question to the author: objects may be meant to do without l, something else than their manifest may
+// fill it in, or a newer version does not have the rules that guard the fields.
 func (a *auditor) doubt(l *schema.Location, fields []guard) string {
 	name := displayPath(l)
 	locked := slices.ContainsFunc(fields, func(g guard) bool { return g.at == l })
@@ -168,8 +169,8 @@ func (a *auditor) guardsWithin(l *schema.Location) []guard {
 	return list
 }
 
-// filledIn finds descriptions of values that a controller or a service writes into the object: "Default: a random, system-chosen zone",
-// "populated by the controller", and "if not set, one is generated".
+// filledIn finds descriptions of values that a controller or a service writes into the object: "Default: a random,
+// system-chosen zone", "populated by the controller", and "if not set, one is generated".
 var filledIn = regexp.MustCompile(`(?i)\bsystem-(chosen|generated|assigned|selected)\b|\b(late|lazily)[- ]initiali[sz]ed\b` +
 	`|\b(set|filled|populated|assigned|allocated|generated|chosen|selected|picked|written)( in)?( automatically)? by (the |a |an )?(\w+[ -])?` +
 	`(system|controller|operator|reconciler|provider|server|service|cloud|backend)\b` +
@@ -177,8 +178,9 @@ var filledIn = regexp.MustCompile(`(?i)\bsystem-(chosen|generated|assigned|selec
 	`|\bif\b[^.]*\b(not (set|specified|provided|given)|unset|omitted|empty|missing|unspecified)\b[^.]*` +
 	`\b(is|are|will be) (automatically |randomly )?(filled in|populated|assigned|allocated|generated|chosen|selected|picked)\b`)
 
-// switchedOff reports whether l would have to stay for ever: it always has one of the guarded fields, and so the companion never lets go of
-// it, although it has other fields, which may change. A session with a locked address and a timeout is an example.
+// switchedOff reports whether l would have to stay for ever: it always has one of the guarded fields, and so the
+// companion never lets go of it, although it has other fields, which may change. A session with a locked address and a
+// timeout is an example.
 func switchedOff(l *schema.Location, fields []guard) bool {
 	guarded := func(at *schema.Location) bool {
 		return slices.ContainsFunc(fields, func(g guard) bool { return within(g.at, at) })
@@ -196,9 +198,9 @@ func switchedOff(l *schema.Location, fields []guard) bool {
 	})
 }
 
-// alternative returns why removing l may be meant, "" if nothing hints at that: the parent is a union, a rule excludes l
-// beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the same sort, or a
-// rule asks for l only where another field has a certain value.
+// alternative returns why removing l may be meant, "" if nothing hints at that: the parent is a union, a rule excludes
+// l beside another field, l is deprecated, or, unless l is locked itself, the parent has another optional object of the
+// same sort, or a rule asks for l only where another field has a certain value.
 func (a *auditor) alternative(l *schema.Location, locked bool) string {
 	parent := l.Parent()
 	name := displayPath(l)
@@ -248,9 +250,9 @@ func (a *auditor) doneWithout(l *schema.Location) string {
 // deprecated finds descriptions of fields that users move away from, or that exclude others.
 var deprecated = regexp.MustCompile(`(?i)\bdeprecated\b|\bmigrat|mutually exclusive|\b(exactly|only|at most) one of\b|\bunion\b`)
 
-// choiceOf returns the name of a field beside l, or beside an object around it, that its description presents as another choice:
-// "either zoneNames or zoneCount must be set" and "ignored if zoneNames is set". It returns "" if there is none. A name that may be a
-// plain word counts in quotes only.
+// choiceOf returns the name of a field beside l, or beside an object around it, that its description presents as
+// another choice: "either zoneNames or zoneCount must be set" and "ignored if zoneNames is set". It returns "" if there
+// is none. A name that may be a plain word counts in quotes only.
 func (a *auditor) choiceOf(l *schema.Location) string {
 	isField := func(name string) bool {
 		for around := l.Parent(); around != nil; around = around.Parent() {
@@ -309,8 +311,8 @@ func asksFor(s *spec.Schema, name string) bool {
 	return found
 }
 
-// excludes reports whether r, a plain rule, may refuse an object with l and accept it without, and reads l for nothing but its
-// presence, beside other fields.
+// excludes reports whether r, a plain rule, may refuse an object with l and accept it without, and reads l for nothing
+// but its presence, beside other fields.
 func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
 	others := false
 	reads := false
@@ -327,8 +329,8 @@ func (a *auditor) excludes(r *readRule, l *schema.Location) bool {
 	return reads && others && wantsAbsent(r.Rule, r.expr, l, true)
 }
 
-// offersInstead reports whether a condition of r that asks for l, or its negation if wanted is false, accepts another field in its
-// place: has(self.l) || has(self.other) does, and !has(self.other) || has(self.l) does not.
+// offersInstead reports whether a condition of r that asks for l, or its negation if wanted is false, accepts another
+// field in its place: has(self.l) || has(self.other) does, and !has(self.other) || has(self.l) does not.
 func offersInstead(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
 	parts := disjuncts(x, wanted)
 	asked := func(d disjunct) *schema.Location {
@@ -351,8 +353,8 @@ func offersInstead(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
 	})
 }
 
-// neededSometimes reports whether a condition of r, or its negation if wanted is false, asks for l only where the value of another field
-// wants it: self.mode != 'Enabled' || has(self.l) does.
+// neededSometimes reports whether a condition of r, or its negation if wanted is false, asks for l only where the value
+// of another field wants it: self.mode != 'Enabled' || has(self.l) does.
 func neededSometimes(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
 	parts := disjuncts(x, wanted)
 	isL := func(d disjunct) bool {
@@ -381,8 +383,8 @@ func isConjunction(d disjunct) bool {
 	return name == operators.LogicalAnd && !d.negated || name == operators.LogicalOr && d.negated
 }
 
-// wantsAbsent reports whether the absence of l can make a condition of r true, or false if wanted is false: has(self.l) does
-// in !has(self.l) || has(self.other), and not in has(self.l) || has(self.other).
+// wantsAbsent reports whether the absence of l can make a condition of r true, or false if wanted is false: has(self.l)
+// does in !has(self.l) || has(self.other), and not in has(self.l) || has(self.other).
 func wantsAbsent(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool {
 	if t, ok := askedFor(r, x); ok {
 		return t.at == l && !wanted
@@ -413,8 +415,9 @@ func asksWhether(r *Rule, x ast.Expr, l *schema.Location) bool {
 	return asks
 }
 
-// twin returns the name of an optional object beside the object l that looks like another choice: with the same last word
-// (flexSpec and deploymentSpec), the same fields (ipv4 and ipv6), or the value of an enum beside it ("aws" of provider).
+// twin returns the name of an optional object beside the object l that looks like another choice: with the same last
+// word (flexSpec and deploymentSpec), the same fields (ipv4 and ipv6), or the value of an enum beside it ("aws" of
+// provider).
 func twin(l *schema.Location) string {
 	if len(l.Schema.Properties) == 0 {
 		return ""

@@ -97,8 +97,8 @@ func provePolicy(t *testing.T, v crdVersion, policy Exported, n int) {
 	}
 }
 
-// TestPolicyMessages: a policy's message names the field and says what its lock refuses, in the words of a check. A lock below
-// an immutable field, which the policy compares as a whole, has none.
+// TestPolicyMessages: a policy's message names the field and says what its lock refuses, in the words of a check. A
+// lock below an immutable field, which the policy compares as a whole, has none.
 func TestPolicyMessages(t *testing.T) {
 	v := version(t, "messages", json.RawMessage(`{"type": "object", "properties": {
 		"a": {"type": "string", "x-kubernetes-immutable": true},

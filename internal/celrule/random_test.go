@@ -17,9 +17,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
-// TestImportOfRandomRules makes schemas and rules of the operators and conditions that people use, in random combinations.
-// The rules that are recognized have the verdict of their locks, in CEL's own words. FIELDLOCK_BATCHES says how many
-// batches of rules it judges.
+// TestImportOfRandomRules makes schemas and rules of the operators and conditions that people use, in random
+// combinations. The rules that are recognized have the verdict of their locks, in CEL's own words. FIELDLOCK_BATCHES
+// says how many batches of rules it judges.
 func TestImportOfRandomRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it judges random rules")

@@ -21,17 +21,17 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// An API server refuses a CRD for one wrong rule: a rule that does not compile, that costs too much, or that reads oldSelf where
-// old and new values are not paired. In
+// An API server refuses a CRD for one wrong rule: a rule that does not compile, that costs too much, or that reads
+// oldSelf where old and new values are not paired. In
 //
 //	tags: {type: array, items: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}
 //
-// the rule compiles, but it is below the items of an atomic list, which are not paired. Refusals compiles and estimates with the
-// server's code. It does not call the server's validation of CRDs, which links gRPC and OpenTelemetry; the tests of
-// examples/celproof compare the two.
+// the rule compiles, but it is below the items of an atomic list, which are not paired. Refusals compiles and estimates
+// with the server's code. It does not call the server's validation of CRDs, which links gRPC and OpenTelemetry; the
+// tests of examples/celproof compare the two.
 
-// Refusals finds the rules that an API server refuses. It compiles the rules of schema nodes that are alike once. The zero value
-// is ready to use. It is safe for concurrent use.
+// Refusals finds the rules that an API server refuses. It compiles the rules of schema nodes that are alike once. The
+// zero value is ready to use. It is safe for concurrent use.
 type Refusals struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte][]compiled
@@ -46,8 +46,8 @@ type Refusal struct {
 	Together   bool // all rules together cost too much
 }
 
-// Of returns why an API server refuses the rules of s, in no particular order. It returns nil for a schema that is not structural:
-// the server refuses it before it looks at rules.
+// Of returns why an API server refuses the rules of s, in no particular order. It returns nil for a schema that is not
+// structural: the server refuses it before it looks at rules.
 func (r *Refusals) Of(s *apiextensions.JSONSchemaProps) []Refusal {
 	root, err := structural.NewStructural(s)
 	if err != nil {
@@ -122,8 +122,9 @@ type refusedWalk struct {
 	found []Refusal
 }
 
-// visit looks at the rules on and below s. It reports whether all of them are well formed: as long as one is not, the server does
-// not compile the rules of the schemas around it. It removes the rules and descriptions from s, so that equal nodes compare as equal.
+// visit looks at the rules on and below s. It reports whether all of them are well formed: as long as one is not, the
+// server does not compile the rules of the schemas around it. It removes the rules and descriptions from s, so that
+// equal nodes compare as equal.
 func (w *refusedWalk) visit(s *structural.Structural, at place) (wellFormed bool) {
 	wellFormed = true
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
@@ -291,8 +292,8 @@ func refuseAll(rules apiextensionsv1.ValidationRules, err error) []compiled {
 
 var pathStep = regexp.MustCompile(`^\.([A-Za-z]+)(?:\[([^\]]*)\])?`)
 
-// pointerOf turns a path of the server below a schema, .properties[spec].items, into a JSON pointer, as far as it can be
-// read: a name with a bracket in it ends it.
+// pointerOf turns a path of the server below a schema, .properties[spec].items, into a JSON pointer, as far as it can
+// be read: a name with a bracket in it ends it.
 func pointerOf(at string) string {
 	var b strings.Builder
 	for {

@@ -19,8 +19,8 @@ import (
 // Suspicions about one rule: that it refuses nothing, that it refuses too much, and that two updates get around it in
 // spite of all that it guards.
 
-// DeadRules returns the transition rules of s that can never refuse an update, since the schema has no objects that they
-// refuse: has(self.f) == has(oldSelf.f), where f is required.
+// DeadRules returns the transition rules of s that can never refuse an update, since the schema has no objects that
+// they refuse: has(self.f) == has(oldSelf.f), where f is required.
 func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 	var findings []RuleFinding
 	for _, r := range a.auditor(s).all {
@@ -43,8 +43,8 @@ func (r *readRule) finding(severity immutability.Severity, id string) RuleFindin
 	}}
 }
 
-// certainty evaluates what the schema alone decides of a rule: a required field is there, and a field of one value is equal to
-// its old value.
+// certainty evaluates what the schema alone decides of a rule: a required field is there, and a field of one value is
+// equal to its old value.
 type certainty struct {
 	rule *Rule
 	why  string // a reason, for people
@@ -160,8 +160,8 @@ func (c *certainty) alwaysThere(l *schema.Location) bool {
 	return true
 }
 
-// StatusLocks returns the transition rules of s that may refuse every update from an object without a status to one with it.
-// With the status subresource, no status can be written then.
+// StatusLocks returns the transition rules of s that may refuse every update from an object without a status to one
+// with it. With the status subresource, no status can be written then.
 func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
 	of := a.auditor(s)
 	status := of.Root.Property("status")
@@ -184,11 +184,11 @@ func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
 	return findings
 }
 
-// TwoSteps returns the transition rules of s that two updates may get around while everything that they guard stays there:
-// self == oldSelf || self == 'A' || oldSelf == 'A' accepts B to A and A to C, and refuses B to C. Ways around that take a
-// guarded field away for a while are Ways. Rules that say what locks say are left out: two updates of which a lock accepts
-// each come to one that it accepts. A finding is a note, or a warning if the rule's message says without a condition that the
-// field may not change.
+// TwoSteps returns the transition rules of s that two updates may get around while everything that they guard stays
+// there: self == oldSelf || self == 'A' || oldSelf == 'A' accepts B to A and A to C, and refuses B to C. Ways around
+// that take a guarded field away for a while are Ways. Rules that say what locks say are left out: two updates of which
+// a lock accepts each come to one that it accepts. A finding is a note, or a warning if the rule's message says without
+// a condition that the field may not change.
 func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
 	of := a.auditor(s)
 	if !slices.ContainsFunc(of.all, (*readRule).mayTakeSteps) {
@@ -219,8 +219,8 @@ func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
 	return findings
 }
 
-// mayTakeSteps reports whether r is a transition rule that says more than that fields equal their old values: what is equal to
-// its old value twice is equal to the first.
+// mayTakeSteps reports whether r is a transition rule that says more than that fields equal their old values: what is
+// equal to its old value twice is equal to the first.
 func (r *readRule) mayTakeSteps() bool {
 	equal := func(x ast.Expr) bool {
 		return x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Equals && onBothSides(r.Rule, x) != nil

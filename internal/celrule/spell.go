@@ -13,12 +13,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// speller spells the condition under which a lock accepts an update. It walks down to the lock on both sides at once. CEL
-// has two dialects: the rule of a CRD knows the schema of the values that it reads, takes null for absent, and compares sets
-// and keyed lists as such; a policy sees plain JSON.
+// speller spells the condition under which a lock accepts an update. It walks down to the lock on both sides at once.
+// CEL has two dialects: the rule of a CRD knows the schema of the values that it reads, takes null for absent, and
+// compares sets and keyed lists as such; a policy sees plain JSON.
 //
-// For NoUnset on spec.nodes[*].zone, where nodes is an atomic list, the rule stands on nodes, the last location whose old and
-// new values CEL pairs by itself:
+// For NoUnset on spec.nodes[*].zone, where nodes is an atomic list, the rule stands on nodes, the last location whose
+// old and new values CEL pairs by itself:
 //
 //	self.all(i, v, i >= size(oldSelf) || !has(oldSelf[i].zone) || has(v.zone))
 type speller struct {
@@ -59,8 +59,8 @@ func (w *speller) rule(l *schema.Location, steps []*schema.Location) string {
 	return w.below(steps, "self", "oldSelf", 0)
 }
 
-// below returns the condition at the end of steps. a and b are the new and the old value of the container that the first
-// step leads down from; both exist. depth numbers the variables.
+// below returns the condition at the end of steps. a and b are the new and the old value of the container that the
+// first step leads down from; both exist. depth numbers the variables.
 func (w *speller) below(steps []*schema.Location, a, b string, depth int) string {
 	here, rest := steps[0], steps[1:]
 	switch here.Role {
@@ -163,8 +163,8 @@ func (w *speller) indexed(list *schema.Location, a, b string, depth int, pair fu
 		strings.Join(indices, ", "), i, i, a, i, b, pair(at(a, i), at(b, i)))
 }
 
-// slot is the condition that an update makes none of the changes to a value that f is about. a and b spell the new and the old
-// value, hasA and hasB that they are there, "" if they always are.
+// slot is the condition that an update makes none of the changes to a value that f is about. a and b spell the new and
+// the old value, hasA and hasB that they are there, "" if they always are.
 func (w *speller) slot(l *schema.Location, f form, hasA, hasB, a, b string, depth int) string {
 	if f.refused&schema.ChangeItems != 0 {
 		return w.keys(l, f.refused, hasA, hasB, a, b)
@@ -312,8 +312,8 @@ func (w *speller) equalUntyped(l *schema.Location, a, b string) string {
 	return a + " == " + b
 }
 
-// there is the condition that container has the property l and that its value does not count as absent; "" if that is always
-// so. If exact is set, null and absent differ.
+// there is the condition that container has the property l and that its value does not count as absent; "" if that is
+// always so. If exact is set, null and absent differ.
 func (w *speller) there(l *schema.Location, container string, exact bool) string {
 	var all []string
 	switch {
@@ -345,8 +345,8 @@ func (w *speller) there(l *schema.Location, container string, exact bool) string
 // selection matches fields of a variable.
 var selection = regexp.MustCompile(`^[A-Za-z0-9_.\[\]]+$`)
 
-// filled is the condition that x, the value of l, does not count as absent because of x-kubernetes-normalize; "" if no value
-// other than null does.
+// filled is the condition that x, the value of l, does not count as absent because of x-kubernetes-normalize; "" if no
+// value other than null does.
 func (w *speller) filled(l *schema.Location, x string) string {
 	s, zero := l.Schema, l.Marks.Normalize == schema.NormalizeZero
 	switch {
@@ -390,7 +390,8 @@ func (w *speller) filledObject(l *schema.Location, x string) string {
 	return strings.Join(any, " || ")
 }
 
-// member selects a property. A rule escapes names that are not identifiers and reserved words; a policy looks them up as keys.
+// member selects a property. A rule escapes names that are not identifiers and reserved words; a policy looks them up
+// as keys.
 func (w *speller) member(container, name string) string {
 	switch {
 	case w.typed && celexpr.Escape(name) == "":

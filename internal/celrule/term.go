@@ -25,8 +25,8 @@ const (
 type term struct {
 	side side
 	at   *schema.Location
-	// optional is the first field on the way that is selected with .?, nil for none: from there on a missing field makes
-	// an empty optional, not an error.
+	// optional is the first field on the way that is selected with .?, nil for none: from there on a missing field
+	// makes an empty optional, not an error.
 	optional *schema.Location
 }
 

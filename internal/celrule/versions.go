@@ -16,16 +16,17 @@ import (
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
-// Ways around a rule of one version through another one, the lax version. Example: v1 has the rule self == oldSelf on spec.f.
-// If v2 has the field and lacks the rule, a write through v2 may change the field. If v2 lacks the field, a write through v2
-// drops its value, and the next one through v1 may set another.
+// Ways around a rule of one version through another one, the lax version. Example: v1 has the rule self == oldSelf on
+// spec.f. If v2 has the field and lacks the rule, a write through v2 may change the field. If v2 lacks the field, a
+// write through v2 drops its value, and the next one through v1 may set another.
 //
-// Which version is right? Where the older one lacks the rule, its author has most likely thought of the rule later, and the fix copies it.
-// Where the newer one lacks it, the author may have dropped it: only they know whether v2 is to get the rule, or v1 to lose it.
+// Which version is right? Where the older one lacks the rule, its author has most likely thought of the rule later, and
+// the fix copies it. Where the newer one lacks it, the author may have dropped it: only they know whether v2 is to get
+// the rule, or v1 to lose it.
 
 // WaysBetween returns the places where a write through a served version may get around the transition rules of another
-// one: for each lax version a way for each place with rules that it lacks, and one for each field that it lacks. Cost: for
-// each pair of versions, linear in the rules.
+// one: for each lax version a way for each place with rules that it lacks, and one for each field that it lacks. Cost:
+// for each pair of versions, linear in the rules.
 func (a *Audit) WaysBetween(c *crd.CRD) []*Way {
 	served := storageversion.Served(c)
 	if len(served) < 2 {
@@ -116,8 +117,8 @@ func (a *auditor) has(r *readRule) bool {
 	})
 }
 
-// finding puts into words what objects have shown of w. Where v has rules of its own on what the objects are without meanwhile,
-// those have their own ways around, unless the rule that v lacks is the one that closes them.
+// finding puts into words what objects have shown of w. Where v has rules of its own on what the objects are without
+// meanwhile, those have their own ways around, unless the rule that v lacks is the one that closes them.
 func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) {
 	for _, g := range shown {
 		if kept := g.keeps(); kept != nil && !w.lacked && v.missing(g.by.reads) == nil {
@@ -192,8 +193,8 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 	return f, true
 }
 
-// keeps returns the field that objects are without meanwhile if the rule of g refuses to remove it; otherwise nil. The same rule closes
-// the way in any version that has the fields.
+// keeps returns the field that objects are without meanwhile if the rule of g refuses to remove it; otherwise nil. The
+// same rule closes the way in any version that has the fields.
 func (g *Guarded) keeps() *schema.Location {
 	for _, l := range g.at {
 		if l.Path.String() == g.Removing && l.Role == schema.Property && g.by.requiresNew(g.by.expr, l, true) {
@@ -208,17 +209,17 @@ type Loss struct {
 	crd.Finding
 	Of     *Rule
 	Fields []string // the schema paths of the fields that it guards
-	// In is the index of the schema that may accept what the rule refuses. Objects decide, unless Sure is set: then nothing
-	// guards the fields there. Reworded is set if other rules or locks there say as much as the rule.
+	// In is the index of the schema that may accept what the rule refuses. Objects decide, unless Sure is set: then
+	// nothing guards the fields there. Reworded is set if other rules or locks there say as much as the rule.
 	In       int
 	Sure     bool
 	Reworded bool
 }
 
-// Dropped returns the transition rules of oldSchema that an update of its CRD may drop or weaken. Those of news are the schema of
-// the same version, or of all served versions where that one is no longer served. A rule that one of them has is not dropped,
-// nor is one whose fields have gone, so that their values do, or are locked now. Cost: for each of news, that of reading it as
-// locks.
+// Dropped returns the transition rules of oldSchema that an update of its CRD may drop or weaken. Those of news are the
+// schema of the same version, or of all served versions where that one is no longer served. A rule that one of them has
+// is not dropped, nor is one whose fields have gone, so that their values do, or are locked now. Cost: for each of
+// news, that of reading it as locks.
 func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
 	strict := a.auditor(oldSchema)
 	var losses []Loss
@@ -280,8 +281,8 @@ func (a *auditor) fate(r *readRule) ruleFate {
 	return ruleGone
 }
 
-// fateOfUnknown returns what becomes of rules about a field that a does not name. Its objects may have the field all the same,
-// as an unknown one or a key of a map; a rule or lock around it may guard it then.
+// fateOfUnknown returns what becomes of rules about a field that a does not name. Its objects may have the field all
+// the same, as an unknown one or a key of a map; a rule or lock around it may guard it then.
 func (a *auditor) fateOfUnknown(gone *schema.Location) ruleFate {
 	around := a.Find(gone.Parent().Path.Pointer())
 	if !around.PreservesUnknown() && around.Values == nil && !unknownFields(around.Schema) {
@@ -311,8 +312,8 @@ func (a *auditor) guardedAbove(l *schema.Location) bool {
 	return false
 }
 
-// locked reports whether a lock of a, on it or above it, keeps each field that r guards: its value, and if r is above the
-// field also that it is there.
+// locked reports whether a lock of a, on it or above it, keeps each field that r guards: its value, and if r is above
+// the field also that it is there.
 func (a *auditor) locked(r *readRule) bool {
 	for _, f := range r.guards {
 		l, needed := a.Find(f.Path.Pointer()), schema.Modify

@@ -16,17 +16,18 @@ import (
 //
 //	Force bool `json:"force,omitempty"`
 //
-// that reads an object with force: false and writes it back removes force; the operator's own controller does so first. The rule
-// !has(oldSelf.force) || has(self.force) refuses every such write. Without omitempty, the client adds force: false instead, and the
-// rule refuses the next write of a manifest that does not have it. So a companion of such a field has the form that export cel
-// writes for x-kubernetes-normalize: zero, which counts false as absent:
+// that reads an object with force: false and writes it back removes force; the operator's own controller does so first.
+// The rule !has(oldSelf.force) || has(self.force) refuses every such write. Without omitempty, the client adds force:
+// false instead, and the rule refuses the next write of a manifest that does not have it. So a companion of such a
+// field has the form that export cel writes for x-kubernetes-normalize: zero, which counts false as absent:
 //
 //	!(has(oldSelf.force) && oldSelf.force) || (has(self.force) && self.force)
 //
-// Only Go source tells which fields are so. Without it, a companion is not written for a field whose zero value is in use.
+// Only Go source tells which fields are so. Without it, a companion is not written for a field whose zero value is in
+// use.
 
-// zeroIsAbsent reports whether Go clients are known to leave out the zero value of l, or to write it where l was absent: alone, or
-// in an object that they always write.
+// zeroIsAbsent reports whether Go clients are known to leave out the zero value of l, or to write it where l was
+// absent: alone, or in an object that they always write.
 func (a *auditor) zeroIsAbsent(l *schema.Location) bool {
 	inGo, known := a.inGo(l.Path.Pointer())
 	if !known || inGo.Pointer || zeroOf(l.Schema) == "" {
@@ -40,8 +41,8 @@ func (a *auditor) zeroIsAbsent(l *schema.Location) bool {
 	return inGo.Omitted || known && !written.Pointer && !written.Omitted
 }
 
-// closedBesideZero reports whether the parent of l has the companion for clients that leave out zero values. The ways around that
-// are left then begin with a zero value, which counts as absent.
+// closedBesideZero reports whether the parent of l has the companion for clients that leave out zero values. The ways
+// around that are left then begin with a zero value, which counts as absent.
 func (a *auditor) closedBesideZero(l *schema.Location, fields []guard) bool {
 	counts := false
 	k := a.keeper(l, fields, func(l *schema.Location) bool {
@@ -53,9 +54,9 @@ func (a *auditor) closedBesideZero(l *schema.Location, fields []guard) bool {
 	return ok && counts && a.hasRule(l.Parent(), text)
 }
 
-// zeroInUse returns the zero value of l and the companion that counts it as absent, if Go source is not known, the value is in use,
-// and the companion without regard to it would refuse to remove l while it has that value. The rule oldSelf == 0 || self == oldSelf
-// makes no such companion.
+// zeroInUse returns the zero value of l and the companion that counts it as absent, if Go source is not known, the
+// value is in use, and the companion without regard to it would refuse to remove l while it has that value. The rule
+// oldSelf == 0 || self == oldSelf makes no such companion.
 func (a *auditor) zeroInUse(l *schema.Location, fields []guard) (zero, companion string) {
 	if _, known := a.inGo(l.Path.Pointer()); known || !inUse(l.Schema) {
 		return "", ""
@@ -71,8 +72,8 @@ func (a *auditor) zeroInUse(l *schema.Location, fields []guard) (zero, companion
 	return zeroOf(l.Schema), companion
 }
 
-// inUse reports whether objects may well have the zero value of s. A string that may be empty hardly ever is, unless the schema
-// speaks of it.
+// inUse reports whether objects may well have the zero value of s. A string that may be empty hardly ever is, unless
+// the schema speaks of it.
 func inUse(s *spec.Schema) bool {
 	if !s.Type.Contains("string") {
 		return zeroOf(s) != "" && (s.Type.Contains("boolean") || s.Type.Contains("integer") || s.Type.Contains("number"))

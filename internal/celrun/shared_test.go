@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShared: a rule is compiled once for the nodes of its type in all schemas, whatever else their rules and descriptions are. What is kept
-// is bounded.
+// TestShared: a rule is compiled once for the nodes of its type in all schemas, whatever else their rules and
+// descriptions are. What is kept is bounded.
 func TestShared(t *testing.T) {
 	var shared Shared
 	for i := range 2 * manyConverted {

@@ -113,8 +113,8 @@ func (c *Checker) checkPair(newJSON, oldJSON []byte) (r *Refused, ok bool) {
 
 // Node is the compiled check of one location. A location without locks on it or below it has no node.
 type Node interface {
-	// Check returns what the update breaks at the location and below it, nil for nothing. It allocates only then, or when
-	// items are in another order.
+	// Check returns what the update breaks at the location and below it, nil for nothing. It allocates only then, or
+	// when items are in another order.
 	Check(m *Memo, newVal, oldVal Value) *Found
 	// CheckJSON is Check of the values that both texts have next. It reads them.
 	CheckJSON(m *Memo, p *jsonscan.Pair) *Found

@@ -63,8 +63,8 @@ type Options struct {
 	Redacted     []*schema.Location // whose values are hidden in reports
 }
 
-// Compile turns a schema without mistakes into a checker. presence is of the same schema. It returns nil if the schema has
-// no locks. Parts without locks compile to nothing.
+// Compile turns a schema without mistakes into a checker. presence is of the same schema. It returns nil if the schema
+// has no locks. Parts without locks compile to nothing.
 func Compile(t *schema.Tree, presence normalizer.Presence, o Options) *Checker {
 	locked := t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })
 	if !locked[t.Root] {
@@ -235,8 +235,8 @@ func keysOf(l *schema.Location) listindex.Keys {
 	return keys
 }
 
-// textNames returns the names of keys for looking them up in texts, nil where one contains U+FFFD: invalid UTF-8 is decoded
-// to that too.
+// textNames returns the names of keys for looking them up in texts, nil where one contains U+FFFD: invalid UTF-8 is
+// decoded to that too.
 func textNames(keys []string) []string {
 	for _, name := range keys {
 		if strings.ContainsRune(name, utf8.RuneError) {

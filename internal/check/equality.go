@@ -261,9 +261,9 @@ func (m *Memo) changed(items *Equality, newList, oldList []any) (added, removed 
 	return listindex.Changed(newList, oldList, i, m.items(items))
 }
 
-// sameItems returns how many items at the beginning of two sets are equal in order. Items that have lists without order in
-// them are compared only if their hashes are equal: in sets of sets a comparison that fails would otherwise be repeated at
-// each level.
+// sameItems returns how many items at the beginning of two sets are equal in order. Items that have lists without order
+// in them are compared only if their hashes are equal: in sets of sets a comparison that fails would otherwise be
+// repeated at each level.
 func (m *Memo) sameItems(items *Equality, a, b []any) int {
 	i := 0
 	for i < len(a) && i < len(b) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHashTellsApart: values that differ under an equality differ in their hash, so that items of a set are not compared
-// with each other; equal values share it.
+// TestHashTellsApart: values that differ under an equality differ in their hash, so that items of a set are not
+// compared with each other; equal values share it.
 func TestHashTellsApart(t *testing.T) {
 	const set = `"type":"array","x-kubernetes-list-type":"set","items":`
 	c := compileText(t, `{"properties":{"v":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored",`+set+`{"type":"object","properties":{

@@ -75,12 +75,12 @@ type KeyedItems struct {
 	Locks    []KeyLock    // of the keys
 	LockPath *schema.Path // of the list
 
-	// WholeItems is set if Item freezes whole items: then an unchanged list costs only comparing them in order. Elsewhere
-	// the keys are compared in order first, which reads less.
+	// WholeItems is set if Item freezes whole items: then an unchanged list costs only comparing them in order.
+	// Elsewhere the keys are compared in order first, which reads less.
 	WholeItems bool
 
-	// Flat is set if no list by key is below Item. Then an item can be checked when it is matched, while it is in the cache, and
-	// once more if a key turns out to be repeated. Elsewhere that would double the cost at each level.
+	// Flat is set if no list by key is below Item. Then an item can be checked when it is matched, while it is in the
+	// cache, and once more if a key turns out to be repeated. Elsewhere that would double the cost at each level.
 	Flat bool
 
 	// Members are the properties that Item checks, if it is flat and checks a few of them and nothing else.
@@ -241,16 +241,17 @@ func (n *KeyedItems) incomparable(why string, key Value) *Found {
 	return refuse(Refusal{Lock: Incomparable, LockPath: n.LockPath, Note: why, Key: key})
 }
 
-// checkJSON is check of two lists that p has next. Only items that differ are looked into, as text where their node can:
+// checkJSON is check of two lists that p has next. Only items that differ are looked into, as text where their node
+// can:
 //
 //	new: [{"k":1,"x":1}, {"k":2,"x":1}, {"k":4,"x":1}]
 //	old: [{"k":1,"x":1}, {"k":2,"x":2}, {"k":3,"x":1}]
 //
-// One pass finds that the items at 1 and 2 differ, and where the keys of the new items are, and of those old ones. If no
-// item differed, nothing would be broken. The keys of the new list must differ, because items are correlated only if each
-// key occurs once; the old item at 0 has the key of the new one. Key 2 is found at 1, and the node of the items compares
-// {"k":2,"x":1} with {"k":2,"x":2}. Key 3 is not found, so it was removed, and key 4 was added. Lists with repeated keys,
-// or with items that are not objects, are decoded.
+// One pass finds that the items at 1 and 2 differ, and where the keys of the new items are, and of those old ones. If
+// no item differed, nothing would be broken. The keys of the new list must differ, because items are correlated only if
+// each key occurs once; the old item at 0 has the key of the new one. Key 2 is found at 1, and the node of the items
+// compares {"k":2,"x":1} with {"k":2,"x":2}. Key 3 is not found, so it was removed, and key 4 was added. Lists with
+// repeated keys, or with items that are not objects, are decoded.
 //
 // ok is false if the lists have to be decoded. Then p has read them all the same.
 func (n *KeyedItems) checkJSON(m *Memo, p *jsonscan.Pair) (f *Found, ok bool) {

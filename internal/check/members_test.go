@@ -45,7 +45,8 @@ func broken(c *Checker, newList, oldList []any) []string {
 	return lines
 }
 
-// TestOldMembers: a list in another order breaks what it breaks in order, where old and new items are compared in place.
+// TestOldMembers: a list in another order breaks what it breaks in order, where old and new items are compared in
+// place.
 func TestOldMembers(t *testing.T) {
 	object := func(properties string) string {
 		return `{"type":"object","properties":{"name":{"type":"string"},` + properties + `}}`

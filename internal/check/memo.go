@@ -26,20 +26,20 @@ type Memo struct {
 	seeded   bool
 	held     []any // decoded values
 
-	// reread is how many bytes of encoded lists may still be read once more. Without a limit, lists in lists would be read
-	// once for each level above them.
+	// reread is how many bytes of encoded lists may still be read once more. Without a limit, lists in lists would be
+	// read once for each level above them.
 	reread int
 	pair   jsonscan.Pair // of the two texts
 	spares []*textItems  // kept for the next check
 
-	// work counts what was compared or hashed, for tests of growth. They set looksAt, which says how much a comparison by
-	// jsonvalue looks at.
+	// work counts what was compared or hashed, for tests of growth. They set looksAt, which says how much a comparison
+	// by jsonvalue looks at.
 	work    int
 	looksAt func(a, b any) int
 }
 
-// hold keeps a value in memory until the check ends, and returns it. Values are remembered by their addresses, so one that
-// is decoded during the check must not make room for another.
+// hold keeps a value in memory until the check ends, and returns it. Values are remembered by their addresses, so one
+// that is decoded during the check must not make room for another.
 func (m *Memo) hold(v any) any {
 	if _, container := IdentityOf(v); container {
 		m.held = append(m.held, v)
@@ -185,8 +185,8 @@ func (m *Memo) hashList(l *ListEquality, v []any) uint64 {
 	return h
 }
 
-// textItems are items of a list by key, as text: all items of the new list, or the items of the old list whose bytes differ
-// from the new item at the same index.
+// textItems are items of a list by key, as text: all items of the new list, or the items of the old list whose bytes
+// differ from the new item at the same index.
 type textItems struct {
 	keys  listindex.Keys
 	names []string // of the keys
@@ -222,8 +222,8 @@ func (m *Memo) spare(lists ...*textItems) {
 	}
 }
 
-// read reads the two lists that p has next: all new items, and into olds the old ones that differ. ok is false if an item
-// is not an object.
+// read reads the two lists that p has next: all new items, and into olds the old ones that differ. ok is false if an
+// item is not an object.
 func (l *textItems) read(p *jsonscan.Pair, olds *textItems) (ok bool) {
 	ok = true
 	for it := p.Items(); it.Next(); {
@@ -280,8 +280,8 @@ func (l *textItems) inPlace(olds *textItems) bool {
 	return true
 }
 
-// rising reports whether each key is longer than the one before or, of the same length, follows it in the order of bytes.
-// Then each occurs once. Names that are counted up, such as node-9 and node-10, are so.
+// rising reports whether each key is longer than the one before or, of the same length, follows it in the order of
+// bytes. Then each occurs once. Names that are counted up, such as node-9 and node-10, are so.
 func (l *textItems) rising() bool {
 	var last []byte
 	for i := range l.items {
@@ -364,7 +364,8 @@ func (l *textItems) hash(i int, seed maphash.Seed) uint64 {
 	return h
 }
 
-// isPlainString reports whether text is a string that means itself: without escapes, and ASCII, so that it is valid UTF-8.
+// isPlainString reports whether text is a string that means itself: without escapes, and ASCII, so that it is valid
+// UTF-8.
 func isPlainString(text []byte) bool {
 	if text[0] != '"' {
 		return false

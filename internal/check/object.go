@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
-// ContainerNode is a location with locks below it or on its keys. It tells objects from lists and refuses what cannot be
-// compared.
+// ContainerNode is a location with locks below it or on its keys. It tells objects from lists and refuses what cannot
+// be compared.
 type ContainerNode struct {
 	Object *Object // nil: nothing in the members is locked
 	List   List    // nil: nothing in the items is locked
@@ -286,17 +286,17 @@ func (v *memberPair) check(m *Memo, p *jsonscan.Pair, prop *Property) *Found {
 	return prop.Check(m, newVal, oldVal)
 }
 
-// fewMembers is up to how many properties oldMembers read. With their values, matching two lists takes at most twice the
-// memory of an index.
+// fewMembers is up to how many properties oldMembers read. With their values, matching two lists takes at most twice
+// the memory of an index.
 const fewMembers = 2
 
 // oldMembers are the locked properties of the items of an old list, read in the order of the list.
 //
 //	old: [{"name": "a", "zone": "x"}, {"name": "b"}, {"name": "c", "zone": "y"}]  →  "x", absent, "y"
 //
-// In long lists in another order, most of the time is spent waiting for memory: for an old item that is looked up, for the
-// table of its members and for their names. Objects that were decoded one after the other are read fast one after the other;
-// then only the values are met in another order.
+// In long lists in another order, most of the time is spent waiting for memory: for an old item that is looked up, for
+// the table of its members and for their names. Objects that were decoded one after the other are read fast one after
+// the other; then only the values are met in another order.
 type oldMembers struct {
 	properties []Property
 	values     []any // of the properties, item by item

@@ -90,8 +90,8 @@ type redactions struct {
 	built map[*schema.Location]*Redaction
 }
 
-// Passwords returns the redaction of the root of t that hides the locations with format: password, and everything below them;
-// nil for none.
+// Passwords returns the redaction of the root of t that hides the locations with format: password, and everything below
+// them; nil for none.
 func Passwords(t *schema.Tree) *Redaction { return newRedactions(t, nil).of(t.Root) }
 
 // newRedactions hides the named locations, those with format: password, and everything below them. What several $refs

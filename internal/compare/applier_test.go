@@ -38,7 +38,8 @@ var columns = map[string]tool.Applier{
 // kubectl is a tool without marks of its own.
 const kubectl tool.Name = "kubectl"
 
-// undecided are the cases that only the cluster can decide, by the tools that it decides for; "" stands for all of them.
+// undecided are the cases that only the cluster can decide, by the tools that it decides for; "" stands for all of
+// them.
 var undecided = map[string][]string{
 	"apps/deployment/uid":             {""}, // the object's own is accepted
 	"apps/deployment/resourceVersion": {""}, // the same
@@ -58,8 +59,8 @@ var undecided = map[string][]string{
 
 var puts = []string{"kubectl replace", "helm 3 --force", "helm 4 --server-side=false --force-replace"}
 
-// TestAppliers holds verdicts against what a real API server answered when the tools' own code made the update: for each tool,
-// and for a user of whom nothing is known. hack/appliers has asked.
+// TestAppliers holds verdicts against what a real API server answered when the tools' own code made the update: for
+// each tool, and for a user of whom nothing is known. hack/appliers has asked.
 func TestAppliers(t *testing.T) {
 	const data = "testdata/appliers"
 	cases, err := kindcase.Read(filepath.Join(data, "cases"))
@@ -129,8 +130,8 @@ func TestAppliers(t *testing.T) {
 	}
 }
 
-// checkUnknownApplier holds the verdict for a user of whom nothing is known: it may be clean or a refusal only where both kinds
-// of apply get that answer.
+// checkUnknownApplier holds the verdict for a user of whom nothing is known: it may be clean or a refusal only where
+// both kinds of apply get that answer.
 func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *Report) {
 	t.Helper()
 	refuses := map[bool]bool{}
@@ -155,8 +156,8 @@ func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *
 	}
 }
 
-// TestServersDefaults: who applies decides whether a default of the server stays, and whether the server then refuses the object. The
-// cases of package builtin have the server's answers.
+// TestServersDefaults: who applies decides whether a default of the server stays, and whether the server then refuses
+// the object. The cases of package builtin have the server's answers.
 func TestServersDefaults(t *testing.T) {
 	const agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}], volumes: [{name: v%s}]}}}}"
 	const node = "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node1}, spec: {drivers: [{name: a.example.com, nodeID: p}%s]}}"
@@ -206,7 +207,8 @@ func appliedBy(by tool.Applier, files []manifest.File) []manifest.File {
 	return files
 }
 
-// TestAgree: where the ways of applying differ, each refusal names the ways that get it with this message, and those that do not.
+// TestAgree: where the ways of applying differ, each refusal names the ways that get it with this message, and those
+// that do not.
 func TestAgree(t *testing.T) {
 	refused := func(broken ...string) verdict {
 		var v verdict

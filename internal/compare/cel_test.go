@@ -146,7 +146,8 @@ func TestFieldPathInMap(t *testing.T) {
 	}
 }
 
-// TestMessageExpressions: what CEL says counts for a rule that equals a lock, too. It may quote a password, which is not shown.
+// TestMessageExpressions: what CEL says counts for a rule that equals a lock, too. It may quote a password, which is
+// not shown.
 func TestMessageExpressions(t *testing.T) {
 	for _, test := range []struct{ name, class, rule, want string }{
 		{"a lock", "type: string", "rule: self == oldSelf, message: fixed", "was b"},

@@ -357,8 +357,8 @@ func TestSkippedChanges(t *testing.T) {
 	}
 }
 
-// TestMetadata: a change of nothing but metadata counts, for what the server stores otherwise than it is written and for
-// the identity of objects of all kinds.
+// TestMetadata: a change of nothing but metadata counts, for what the server stores otherwise than it is written and
+// for the identity of objects of all kinds.
 func TestMetadata(t *testing.T) {
 	kinds, err := builtin.For("1.36")
 	if err != nil {

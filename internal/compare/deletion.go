@@ -73,8 +73,8 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 	return ""
 }
 
-// leavesUnit reports whether the tool of an object deletes it although NEW has a manifest of it: its unit stays without it, as where a
-// kustomization no longer lists the file, and the manifest is in a file that no unit reads.
+// leavesUnit reports whether the tool of an object deletes it although NEW has a manifest of it: its unit stays without
+// it, as where a kustomization no longer lists the file, and the manifest is in a file that no unit reads.
 func (c *checker) leavesUnit(p pair) bool {
 	if unit := p.old.Unit; unit == "" || p.new.Unit != "" || !c.gone.stays(unit) {
 		return false

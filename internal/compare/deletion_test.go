@@ -71,8 +71,8 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// TestGoneUnits: an object goes with the unit that applies it, and what the definer of a unit costs is the worst of what the unit
-// applies.
+// TestGoneUnits: an object goes with the unit that applies it, and what the definer of a unit costs is the worst of
+// what the unit applies.
 func TestGoneUnits(t *testing.T) {
 	const set = "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}"
 	definer := func(name, spec string) string {
@@ -199,8 +199,8 @@ func TestVariablesInNames(t *testing.T) {
 	}
 }
 
-// TestLeftAlone: an object that its tool does not update is skipped; two changes do not get around a lock by disabling updates
-// with the first and enabling them with the second.
+// TestLeftAlone: an object that its tool does not update is skipped; two changes do not get around a lock by disabling
+// updates with the first and enabling them with the second.
 func TestLeftAlone(t *testing.T) {
 	config := func(mark, value string) string {
 		return plain("v1", "ConfigMap", "annotations: {"+mark+"}", "immutable: true, data: {a: "+value+"}")
@@ -244,7 +244,8 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestBecomesAHelmHook: Helm 3 fails to create a hook that is there, Helm 4 may update it. What is refused then is refused.
+// TestBecomesAHelmHook: Helm 3 fails to create a hook that is there, Helm 4 may update it. What is refused then is
+// refused.
 func TestBecomesAHelmHook(t *testing.T) {
 	const hook = `annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: hook-succeeded}`
 	for value, want := range map[string]string{"one": "unknown x metadata.annotations", "two": "x data immutable"} {

@@ -46,7 +46,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestFactsSource: the report names the project and the version, and what the rule says; without the catalogue nothing is known.
+// TestFactsSource: the report names the project and the version, and what the rule says; without the catalogue nothing
+// is known.
 func TestFactsSource(t *testing.T) {
 	changed := strings.ReplaceAll(pool, "kind: b", "kind: z")
 	r := checkWithOperators(t, "", pool, changed, load(t))

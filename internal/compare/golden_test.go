@@ -21,10 +21,10 @@ import (
 
 var update = flag.Bool("update", false, "write the reports of testdata/reports anew")
 
-// TestReports holds whole reports against testdata/reports. A file has the objects of both sides below new/ and old/, the
-// schemas below schema/ (both sides have them), new-schema/ and old-schema/, the values.yaml of a chart as new-defaults
-// and old-defaults, the list of accepted violations as accept and old-accept, and the report. Its comment says what the
-// case shows.
+// TestReports holds whole reports against testdata/reports. A file has the objects of both sides below new/ and old/,
+// the schemas below schema/ (both sides have them), new-schema/ and old-schema/, the values.yaml of a chart as
+// new-defaults and old-defaults, the list of accepted violations as accept and old-accept, and the report. Its comment
+// says what the case shows.
 func TestReports(t *testing.T) {
 	files, err := filepath.Glob("testdata/reports/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// TestLive: with the objects of a cluster, what it has takes the place of OLD, what an apply would store that of NEW, and
-// what its dry run refuses counts.
+// TestLive: with the objects of a cluster, what it has takes the place of OLD, what an apply would store that of NEW,
+// and what its dry run refuses counts.
 func TestLive(t *testing.T) {
 	news := files(map[string]string{"crd.yaml": classLocked, "x.yaml": widget("v1", "a", "x", "{free: b}") + widget("v1", "a", "created", "{class: q}") + widget("v1", "a", "refused", "{class: p}")})
 	object := func(text string) *yamldoc.Document {
@@ -128,8 +128,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the update
-// there. Rules are the server's own.
+// TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the
+// update there. Rules are the server's own.
 func TestUnenforced(t *testing.T) {
 	lock := violationOf(result.Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"})
 	rule := violationOf(result.Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"})

@@ -45,7 +45,8 @@ func TestMergeValues(t *testing.T) {
 	}
 }
 
-// TestChangedDefaults: the values of a chart's user stay as they are, and a locked one changes with the values.yaml of the chart.
+// TestChangedDefaults: the values of a chart's user stay as they are, and a locked one changes with the values.yaml of
+// the chart.
 func TestChangedDefaults(t *testing.T) {
 	document, err := schemadoc.Read("values.schema.json", []byte(`{"$schema": "x", "type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}`))
 	if err != nil {

@@ -162,7 +162,8 @@ func TestUncheckedKinds(t *testing.T) {
 	}
 }
 
-// TestDescriptions: what a CRD says in words is a note, and a lock only in Config Connector's CRDs that its webhook knows.
+// TestDescriptions: what a CRD says in words is a note, and a lock only in Config Connector's CRDs that its webhook
+// knows.
 func TestDescriptions(t *testing.T) {
 	catalogue := load(t)
 	const properties = `{region: {type: string, description: "Immutable. The region."}, tier: {type: string, description: "The tier."},
@@ -231,7 +232,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestPasswordOfAnOperator: what the CRD marks as a password stays out of a refusal of the operator, which knows no such marks.
+// TestPasswordOfAnOperator: what the CRD marks as a password stays out of a refusal of the operator, which knows no
+// such marks.
 func TestPasswordOfAnOperator(t *testing.T) {
 	for _, row := range []struct {
 		format string

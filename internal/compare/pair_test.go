@@ -135,7 +135,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesCost: what is compared grows with what the copies hold, not with its square. Beyond that, the verdicts are unknown.
+// TestCopiesCost: what is compared grows with what the copies hold, not with its square. Beyond that, the verdicts are
+// unknown.
 func TestCopiesCost(t *testing.T) {
 	objects := func(folder, class string, n, items int) []*manifest.Object {
 		all := map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
-// TestPartial: what no API server can have stored is not an old object. Nothing that a change does makes a whole object of
-// OLD a partial one.
+// TestPartial: what no API server can have stored is not an old object. Nothing that a change does makes a whole object
+// of OLD a partial one.
 func TestPartial(t *testing.T) {
 	kinds, err := builtin.For("1.36")
 	if err != nil {

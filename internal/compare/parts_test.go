@@ -63,8 +63,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestRepeatedContainers: what a container has lost is printed with each key; after some megabytes the container is left
-// out, its keys are not.
+// TestRepeatedContainers: what a container has lost is printed with each key; after some megabytes the container is
+// left out, its keys are not.
 func TestRepeatedContainers(t *testing.T) {
 	f := manifest.File{Name: "f"}
 	f.Parse([]byte("a: b"))
@@ -108,8 +108,8 @@ func TestEnumerate(t *testing.T) {
 	}
 }
 
-// TestDigestsOfNeighbours: each violation's digest is about its own values, also where the one before it has one of them in
-// common. Otherwise an acceptance of the second would hold for any old value.
+// TestDigestsOfNeighbours: each violation's digest is about its own values, also where the one before it has one of
+// them in common. Otherwise an acceptance of the second would hold for any old value.
 func TestDigestsOfNeighbours(t *testing.T) {
 	const container = ": {type: object, x-kubernetes-immutable: true, additionalProperties: {type: integer}}\n"
 	crd := widgets("None", "first"+container+"second"+container, "")
@@ -129,8 +129,8 @@ func TestDigestsOfNeighbours(t *testing.T) {
 	}
 }
 
-// TestDigestsOfPasswords: the digest of a change is about the passwords that are not shown, wherever they are: an acceptance
-// of one change does not accept the next.
+// TestDigestsOfPasswords: the digest of a change is about the passwords that are not shown, wherever they are: an
+// acceptance of one change does not accept the next.
 func TestDigestsOfPasswords(t *testing.T) {
 	const secret = "{type: string, format: password, x-kubernetes-immutable: true}"
 	const byRule = "{type: string, format: password, x-kubernetes-validations: [{rule: 'self == oldSelf || oldSelf == \"\"'}]}"
@@ -162,7 +162,8 @@ func TestDigestsOfPasswords(t *testing.T) {
 	}
 }
 
-// TestDigestOfRemovedPassword: an item that loses its password is found by its keys, also where OLD has it at another index.
+// TestDigestOfRemovedPassword: an item that loses its password is found by its keys, also where OLD has it at another
+// index.
 func TestDigestOfRemovedPassword(t *testing.T) {
 	crd := widgets("None", "l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [k], "+
 		"properties: {k: {type: string}, p: {type: string, format: password, x-kubernetes-immutable: true}}}}", "")

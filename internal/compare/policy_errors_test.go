@@ -7,8 +7,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
-// TestUpdateThatCannotBeBuilt: the API server refuses an object that it cannot read, and the policies cannot judge such an update: it is an
-// error, not a change that they allow. No lock or rule of the CRD reads the object.
+// TestUpdateThatCannotBeBuilt: the API server refuses an object that it cannot read, and the policies cannot judge such
+// an update: it is an error, not a change that they allow. No lock or rule of the CRD reads the object.
 func TestUpdateThatCannotBeBuilt(t *testing.T) {
 	known, err := builtin.For("")
 	if err != nil {

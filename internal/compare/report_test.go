@@ -84,8 +84,8 @@ func TestReportParts(t *testing.T) {
 	}
 }
 
-// TestReplacementRequested: an object that asks its tool to replace it passes where nothing worse than downtime comes of
-// it, by what the CRDs of both sides say.
+// TestReplacementRequested: an object that asks its tool to replace it passes where nothing worse than downtime comes
+// of it, by what the CRDs of both sides say.
 func TestReplacementRequested(t *testing.T) {
 	costs := func(cost string) string {
 		if cost == "" {

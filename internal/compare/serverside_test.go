@@ -153,7 +153,8 @@ func TestApplied(t *testing.T) {
 	}
 }
 
-// TestNewFieldInNewVersion: a server-side apply in a new version cannot use a field that the version of the last apply lacks.
+// TestNewFieldInNewVersion: a server-side apply in a new version cannot use a field that the version of the last apply
+// lacks.
 func TestNewFieldInNewVersion(t *testing.T) {
 	const v1, v2 = "class: {type: string}", "class: {type: string}\nextra: {type: string}\nparts: {type: array, items: {type: object, properties: {a: {type: string}}}}"
 	const tags = "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}"
@@ -187,7 +188,8 @@ func TestNewFieldInNewVersion(t *testing.T) {
 	}
 }
 
-// TestNewType: a CRD gives a field another type than the value in the cluster has. A real API server gave these answers.
+// TestNewType: a CRD gives a field another type than the value in the cluster has. A real API server gave these
+// answers.
 func TestNewType(t *testing.T) {
 	const free, text = "class: {x-kubernetes-preserve-unknown-fields: true}", "class: {type: string}"
 	const ruled = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"
@@ -221,8 +223,9 @@ func TestNewType(t *testing.T) {
 	}
 }
 
-// TestReplacedCRD: the cluster has the old object as the CRD of OLD has stored it: with its defaults, without the fields that it lacks. The CRD of NEW
-// reads it, and forgives what an update leaves as it was. A real API server gave these answers.
+// TestReplacedCRD: the cluster has the old object as the CRD of OLD has stored it: with its defaults, without the
+// fields that it lacks. The CRD of NEW reads it, and forgives what an update leaves as it was. A real API server gave
+// these answers.
 func TestReplacedCRD(t *testing.T) {
 	const before = "gone: {type: string, default: x}\nother: {type: string, default: x}\nlater: {type: string}\nlist: {type: array, items: {type: string, nullable: true}}\nclass: {type: object, properties: {b: {type: string}, d: {type: string, default: d}}}"
 	const after = "gone: {type: string}\nother: {type: string, default: z}\nlater: {type: string, default: z}\nfresh: {type: string}\nlist: {type: array, items: {type: string}}\nclass: {type: object, required: [b], properties: {b: {type: string}, d: {type: string, default: d}}}"
@@ -270,8 +273,8 @@ func TestReplacedCRD(t *testing.T) {
 	}
 }
 
-// TestStoredDefaults: an object that was applied in another version than the stored one has the defaults of the stored one. A
-// real API server gave these answers for a Receiver of Flux and a RayCluster, which are stored in v1.
+// TestStoredDefaults: an object that was applied in another version than the stored one has the defaults of the stored
+// one. A real API server gave these answers for a Receiver of Flux and a RayCluster, which are stored in v1.
 func TestStoredDefaults(t *testing.T) {
 	const plain, filled = "class: {type: string}", "class: {type: string}\nextra: {type: string, default: b}"
 	for _, row := range []struct {
@@ -292,8 +295,9 @@ func TestStoredDefaults(t *testing.T) {
 	}
 }
 
-// TestServerSideWays: an edit gets a change through that a server-side apply refuses, and no tool replaces the object for it. Flux
-// does not for an internal error, and creating an object with null is refused, too. hack/appliers makes the edits.
+// TestServerSideWays: an edit gets a change through that a server-side apply refuses, and no tool replaces the object
+// for it. Flux does not for an internal error, and creating an object with null is refused, too. hack/appliers makes
+// the edits.
 func TestServerSideWays(t *testing.T) {
 	const cheap = "metadata: {name: widgets.example.com, annotations: {fieldlock.dev/replacement-cost: none}}"
 	crd := strings.Replace(widgets("None", "class: {type: string}\nmap: {type: object, additionalProperties: {type: string}}",
@@ -327,8 +331,8 @@ func TestServerSideWays(t *testing.T) {
 	}
 }
 
-// TestForcedAnswers: which requests to replace an object count for the answer of a webhook or a policy. Flux replaces for the words
-// "is immutable", Argo CD with Force=true,Replace=true always; a policy may refuse the new object, too.
+// TestForcedAnswers: which requests to replace an object count for the answer of a webhook or a policy. Flux replaces
+// for the words "is immutable", Argo CD with Force=true,Replace=true always; a policy may refuse the new object, too.
 func TestForcedAnswers(t *testing.T) {
 	flux, argo := tool.Applier{Tool: tool.Flux}, tool.Applier{Tool: tool.ArgoCD}
 	const force, replace = "kustomize.toolkit.fluxcd.io/force: enabled", "argocd.argoproj.io/sync-options: 'Force=true,Replace=true'"

@@ -36,7 +36,8 @@ func TestStatusRules(t *testing.T) {
 	}
 }
 
-// TestStatusSubresource: no apply writes the status of a kind that has the subresource. A real API server gave these answers.
+// TestStatusSubresource: no apply writes the status of a kind that has the subresource. A real API server gave these
+// answers.
 func TestStatusSubresource(t *testing.T) {
 	const declared = "      storage: true\n      subresources: {status: {}}\n"
 	crd := strings.Replace(widgets("None", "", ""), "          properties:\n            spec:\n", "          x-kubernetes-validations: [{rule: '!has(oldSelf.status) || has(self.status)'}]\n"+
@@ -52,7 +53,8 @@ func TestStatusSubresource(t *testing.T) {
 	}
 }
 
-// TestIncompleteStatus: an old object whose manifest has a status that lacks a required field is one all the same, as the status is not stored.
+// TestIncompleteStatus: an old object whose manifest has a status that lacks a required field is one all the same, as
+// the status is not stored.
 func TestIncompleteStatus(t *testing.T) {
 	crd := strings.Replace(widgets("None", "class: {type: string, x-kubernetes-immutable: true}", ""), "          properties:\n            spec:\n",
 		"          properties:\n            status: {type: object, required: [phase], properties: {phase: {type: string}}}\n            spec:\n", 1)

@@ -47,8 +47,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestLocksOnAUnitsCRD: an entry of the settings is about a CRD of a unit that nobody has changed, and of which there is no object:
-// it is not said that nothing defines the kind, and a mistake in it is told.
+// TestLocksOnAUnitsCRD: an entry of the settings is about a CRD of a unit that nobody has changed, and of which there
+// is no object: it is not said that nothing defines the kind, and a mistake in it is told.
 func TestLocksOnAUnitsCRD(t *testing.T) {
 	kinds, err := builtin.For("")
 	if err != nil {
@@ -74,8 +74,8 @@ func TestLocksOnAUnitsCRD(t *testing.T) {
 	}
 }
 
-// TestFinish: a violation that the report leaves out refuses the update, whatever is accepted. Everything that changed and was not
-// checked makes a report incomplete, which fails a strict run and does not change what is allowed.
+// TestFinish: a violation that the report leaves out refuses the update, whatever is accepted. Everything that changed
+// and was not checked makes a report incomplete, which fails a strict run and does not change what is allowed.
 func TestFinish(t *testing.T) {
 	for _, row := range []struct {
 		name              string

@@ -118,8 +118,8 @@ func (r *Export) addRest(name, version string, rest []celrule.Unexported) {
 	}
 }
 
-// ToAnnotation moves the locks of each CRD in a file from its schemas into the annotation, which is the form that a stock
-// API server accepts, in every validation mode, and keeps. It returns how many keys it took out of the schemas.
+// ToAnnotation moves the locks of each CRD in a file from its schemas into the annotation, which is the form that a
+// stock API server accepts, in every validation mode, and keeps. It returns how many keys it took out of the schemas.
 func ToAnnotation(file *File) (moved int, err error) {
 	if err := file.compile(); err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// Package convert rewrites files of CRDs: locks become CEL rules, policies or an annotation, and CEL rules become locks.
-// What it does not change keeps its order, its comments and its spelling.
+// Package convert rewrites files of CRDs: locks become CEL rules, policies or an annotation, and CEL rules become
+// locks. What it does not change keeps its order, its comments and its spelling.
 package convert
 
 import (
@@ -257,7 +257,8 @@ type ImportedRule struct {
 	SchemaPath string         `json:"schemaPath"`
 	Rule       string         `json:"rule"`
 	Locks      []ImportedLock `json:"locks,omitempty"`
-	// Message is the rule's own message, which goes with the rule: a lock has its own words. It is "" for a message that Export writes.
+	// Message is the rule's own message, which goes with the rule: a lock has its own words. It is "" for a message
+	// that Export writes.
 	Message string `json:"message,omitempty"`
 	// Reason says why the rule stays, or why a recognized rule became no lock of its own.
 	Reason string `json:"reason,omitempty"`

@@ -19,7 +19,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/convert"
 )
 
-// two are two CRDs, the first one with two versions, whose locks are CEL rules, locks that no rule says, and an annotation.
+// two are two CRDs, the first one with two versions, whose locks are CEL rules, locks that no rule says, and an
+// annotation.
 const two = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

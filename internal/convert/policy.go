@@ -41,8 +41,8 @@ func ToPolicies(file *File, a *manifest.Amender) (*Export, error) {
 	return policies(types)
 }
 
-// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3, with those of an Amender (nil for none). The kind is GROUP/VERSION/KIND or
-// VERSION/KIND; resource is its plural, by default the kind in lower case with an s.
+// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3, with those of an Amender (nil for none).
+// The kind is GROUP/VERSION/KIND or VERSION/KIND; resource is its plural, by default the kind in lower case with an s.
 func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource string) (*Export, error) {
 	parts := strings.Split(kind, "/")
 	if len(parts) == 2 {
@@ -167,8 +167,9 @@ type Webhook struct {
 	Namespace, Service string
 	Path               string // at the service
 
-	// CABundle is the certificates of the authority, in PEM. CertManager is the Certificate whose authority cert-manager
-	// fills in, as NAMESPACE/NAME. At most one of them is set; without either, the authority is still to be added.
+	// CABundle is the certificates of the authority, in PEM. CertManager is the Certificate whose authority
+	// cert-manager fills in, as NAMESPACE/NAME. At most one of them is set; without either, the authority is still to
+	// be added.
 	CABundle    []byte
 	CertManager string
 }

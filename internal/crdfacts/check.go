@@ -12,9 +12,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Check judges an update by the rows of the kind. Both objects are decoded manifests in a version of the kind, as written, and
-// stay as they are. A change of a field that a rule reads which equals no lock is unknown: the CRD decides, and withSchema ends the
-// advice to give it. The error is about the data, which is part of the program.
+// Check judges an update by the rows of the kind. Both objects are decoded manifests in a version of the kind, as
+// written, and stay as they are. A change of a field that a rule reads which equals no lock is unknown: the CRD
+// decides, and withSchema ends the advice to give it. The error is about the data, which is part of the program.
 //
 // Cost: O(object); the first call compiles the rows.
 func (k *Kind) Check(newObj, oldObj map[string]any, withSchema string) (builtin.Verdict, error) {
@@ -58,7 +58,8 @@ func (k *Kind) row(r *Row) builtin.Row {
 	return builtin.Row{Path: r.Path, Locks: r.Locks(), Message: r.Says, Source: k.Source()}
 }
 
-// compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be nil.
+// compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be
+// nil.
 type compiled struct{ locks, open *ruled }
 
 // ruled are rows, as one schema.
@@ -114,8 +115,8 @@ func newRuled(k *Kind, rows []*Row) (*ruled, error) {
 	return &ruled{kind.FromSchema(s, locks, fields.Prepare), rows}, nil
 }
 
-// hold marks the objects on the way to a row that is unknown, except those that are lists or maps: rules above it see what an
-// absent object loses.
+// hold marks the objects on the way to a row that is unknown, except those that are lists or maps: rules above it see
+// what an absent object loses.
 func hold(fields *kind.Field, path fieldpath.Path) {
 	for i := 1; i < len(path); i++ {
 		if path[i] != fieldpath.EachItem && path[i] != fieldpath.EachValue {
@@ -138,8 +139,8 @@ func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Objection, error) {
 	return found.Objections, err
 }
 
-// row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the locks that
-// need them; the row is then the first of these.
+// row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the
+// locks that need them; the row is then the first of these.
 func (r *ruled) row(schemaPath string) *Row {
 	var below *Row
 	for _, row := range r.rows {
@@ -174,7 +175,8 @@ func (r *Row) locksKeys() bool {
 	return slices.ContainsFunc(r.Locks(), func(l immutability.Lock) bool { return schema.Lock(l).OnKeys() })
 }
 
-// marks returns the locks of a row as extension keys of a schema. An unknown row locks all, so that every change of the field is found.
+// marks returns the locks of a row as extension keys of a schema. An unknown row locks all, so that every change of the
+// field is found.
 func (r *Row) marks() map[string]any {
 	marks := kind.Marks(r.Lock, r.Update)
 	if r.Unknown {

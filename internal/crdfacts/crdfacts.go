@@ -1,15 +1,15 @@
-// Package crdfacts knows the transition rules of the CRDs of many projects, for trees that hold custom resources but not their
-// CRDs.
+// Package crdfacts knows the transition rules of the CRDs of many projects, for trees that hold custom resources but
+// not their CRDs.
 //
 //	kind, ok := crdfacts.Find("karpenter.sh/v1", "NodePool")
 //	if ok {
 //		verdict := kind.Check(newObj, oldObj) // the objects as their manifests have them
 //	}
 //
-// The knowledge is data: one YAML file for each project in the folder data. A row names a field and the lock that the rules of
-// the CRD amount to. Rules that equal no lock have rows that only name the fields they read. A kind without rows has a CRD
-// without transition rules, so that its updates cannot break one. `go run ./hack/crdrules` derives the files from published
-// modules and proves them by the API server's validator; nobody writes them by hand.
+// The knowledge is data: one YAML file for each project in the folder data. A row names a field and the lock that the
+// rules of the CRD amount to. Rules that equal no lock have rows that only name the fields they read. A kind without
+// rows has a CRD without transition rules, so that its updates cannot break one. `go run ./hack/crdrules` derives the
+// files from published modules and proves them by the API server's validator; nobody writes them by hand.
 //
 // Plain rules and the rest of a schema are left out: they judge one object, not a change.
 package crdfacts

@@ -96,8 +96,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestResolve: the members of an object decide where a name ends, those of the second state where the first does not have the
-// path.
+// TestResolve: the members of an object decide where a name ends, those of the second state where the first does not
+// have the path.
 func TestResolve(t *testing.T) {
 	newObj := map[string]any{"a": []any{map[string]any{"b.c": map[string]any{"d": 1}}}, "l": map[string]any{"x.y/z": 1, "1": 1, "[q]": 1}}
 	oldObj := map[string]any{"a": []any{map[string]any{"b": map[string]any{"c": map[string]any{"e": 1}}}}, "gone.1": map[string]any{"x": 1}}

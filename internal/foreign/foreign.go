@@ -1,5 +1,5 @@
-// Package foreign reads locks on schemas that somebody else owns, and what the keys of other dialects mean: the keys locks
-// and aliases of the settings, and the files of --locks.
+// Package foreign reads locks on schemas that somebody else owns, and what the keys of other dialects mean: the keys
+// locks and aliases of the settings, and the files of --locks.
 package foreign
 
 import (
@@ -72,8 +72,8 @@ func (l *Locks) Add(other *Locks) {
 // Keys are the keys of a file that this package reads.
 var Keys = []string{"locks", "aliases"}
 
-// Parse reads the locks and aliases of a file; messages call it name. Other keys are left to their readers. Every mistake is
-// an error, since an entry that is not understood would lock nothing.
+// Parse reads the locks and aliases of a file; messages call it name. Other keys are left to their readers. Every
+// mistake is an error, since an entry that is not understood would lock nothing.
 func Parse(name string, data []byte) (*Locks, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {

@@ -97,8 +97,8 @@ func (p *Pair) NewValue(at Place) any { return Value(p.new, at.New) }
 // OldValue is NewValue of the old text.
 func (p *Pair) OldValue(at Place) any { return Value(p.old, at.Old) }
 
-// Skip reads the next value of both texts. It reports whether they are the same tokens, so that they are equal: only the
-// white space between tokens may differ. After a failure it says so too, so that nobody looks at them.
+// Skip reads the next value of both texts. It reports whether they are the same tokens, so that they are equal: only
+// the white space between tokens may differ. After a failure it says so too, so that nobody looks at them.
 func (p *Pair) Skip() (equal bool) {
 	equal = true
 	for at := atValue; !p.failed; {
@@ -260,8 +260,8 @@ func (n *notes) met(name []byte, end int) {
 type Span struct{ From, To int }
 
 // ObjectOne is SkipOne that notes the named members of an object, of several with one name the last: at[k] is then the
-// offset for MemberValue, and stays 0 without such a member. Names do not contain U+FFFD, which stands for invalid UTF-8
-// too. It returns where the value is; ok is false for a value that is not an object.
+// offset for MemberValue, and stays 0 without such a member. Names do not contain U+FFFD, which stands for invalid
+// UTF-8 too. It returns where the value is; ok is false for a value that is not an object.
 func (p *Pair) ObjectOne(in Side, names []string, at []int) (span Span, ok bool) {
 	if p.failed {
 		return span, false

@@ -1,4 +1,5 @@
-// Package jsonscan reads JSON without building its values: a Text is one text, a Pair two versions of one, side by side.
+// Package jsonscan reads JSON without building its values: a Text is one text, a Pair two versions of one, side by
+// side.
 //
 // Equal bytes at the same place of the grammar are equal values. So a Pair scans the new text only, for as long as the
 // old one has the same bytes, and each on its own where they differ, until both are at the same place again. Every byte
@@ -71,12 +72,12 @@ type scanner struct {
 }
 
 // scan reads tokens of text, of which the one before i was the last, until open is down to base and a value is complete
-// (done), or one is met that is not JSON or does not end before limit. That one is not read. It returns how far it has read
-// and the state there. A number ends with its delimiter, which limit must cover too.
+// (done), or one is met that is not JSON or does not end before limit. That one is not read. It returns how far it has
+// read and the state there. A number ends with its delimiter, which limit must cover too.
 //
-// This loop is what reading costs. So it is one long function, because a call for each token would cost as much as reading
-// it, and each place of the grammar goes on to the one that mostly follows. White space, which most texts lack, is looked
-// for where no other token fits.
+// This loop is what reading costs. So it is one long function, because a call for each token would cost as much as
+// reading it, and each place of the grammar goes on to the one that mostly follows. White space, which most texts lack,
+// is looked for where no other token fits.
 func (s *scanner) scan(text []byte, i int, at state, base, limit int) (int, state) {
 	data := text[:min(limit, len(text))]
 	open, kinds := s.open, s.kinds

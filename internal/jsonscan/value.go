@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value decodes the value that begins at data[i] as util/json does. A Text or Pair has read it before, so that nothing can be
-// wrong with it.
+// Value decodes the value that begins at data[i] as util/json does. A Text or Pair has read it before, so that nothing
+// can be wrong with it.
 func Value(data []byte, i int) any {
 	value, _ := build(data, i)
 	return value

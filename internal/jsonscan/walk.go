@@ -107,8 +107,8 @@ func (m *member) next(p *Pair, data []byte, i *int, first bool) bool {
 	return m.read
 }
 
-// memberAt returns the name of the member that begins at data[i], with its quotes, and where its value begins. ok is false if
-// no member does.
+// memberAt returns the name of the member that begins at data[i], with its quotes, and where its value begins. ok is
+// false if no member does.
 func memberAt(data []byte, i int) (name []byte, value int, ok bool) {
 	if i >= len(data) || data[i] != '"' {
 		return nil, i, false

@@ -1,5 +1,5 @@
-// Package jsonvalue compares, hashes and writes decoded JSON values: nil, bool, string, int64, float64, map[string]any and
-// []any, as k8s.io/apimachinery/pkg/util/json decodes them. The other integer types, float32 and json.Number are
+// Package jsonvalue compares, hashes and writes decoded JSON values: nil, bool, string, int64, float64, map[string]any
+// and []any, as k8s.io/apimachinery/pkg/util/json decodes them. The other integer types, float32 and json.Number are
 // taken for the number that util/json would decode their text to; a nil map or slice is null, as it encodes.
 package jsonvalue
 
@@ -77,8 +77,8 @@ func Clone(v any) any {
 	return v
 }
 
-// Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
-// ordered, numbers compare by exact value, null, {} and [] differ. Values of types that JSON does not decode to are
+// Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists
+// are ordered, numbers compare by exact value, null, {} and [] differ. Values of types that JSON does not decode to are
 // compared with reflect.DeepEqual. Cost: one pass, no allocation, until the first difference.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
@@ -249,8 +249,8 @@ func Excerpt(text string, from, limit int) string {
 	}
 }
 
-// excerptStart returns where the shown part of two texts begins: some characters before the first difference, or 0 if the
-// difference is near enough to the beginning to be shown with it.
+// excerptStart returns where the shown part of two texts begins: some characters before the first difference, or 0 if
+// the difference is near enough to the beginning to be shown with it.
 func excerptStart(oldText, newText string, limit int) int {
 	same, before := 0, 0 // bytes and characters that both texts begin with
 	for same < len(oldText) {

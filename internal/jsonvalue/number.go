@@ -17,7 +17,8 @@ func equalNumbers(a, b any) bool {
 	return ok && na == nb
 }
 
-// number is a JSON number in the one form that equal numbers share: an integer in the range of int64, otherwise a float.
+// number is a JSON number in the one form that equal numbers share: an integer in the range of int64, otherwise a
+// float.
 type number struct {
 	integer int64
 	float   float64 // 0 for integers
@@ -68,8 +69,8 @@ func numberOfUint(u uint64) number {
 	return number{float: float64(u)}
 }
 
-// numberOfFloat32 is the number that util/json decodes the shortest text of f to: 0.1 for float32(0.1), which is another
-// float64 than float64(float32(0.1)).
+// numberOfFloat32 is the number that util/json decodes the shortest text of f to: 0.1 for float32(0.1), which is
+// another float64 than float64(float32(0.1)).
 func numberOfFloat32(f float32) number {
 	var text [32]byte
 	exact, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], float64(f), 'g', -1, 32)), 64)

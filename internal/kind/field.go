@@ -127,13 +127,14 @@ func (f *Field) Property(name string) *Field {
 
 // Stored returns a copy of obj as it is compared: without null and what counts as absent, with defaults, and with
 // amounts and durations in one form. The object is applied over before, which is nil for one that is created: a field
-// that is removed gets no default that is filled in only once. The items of a list keep such defaults, unless the list is atomic
-// and changes.
+// that is removed gets no default that is filled in only once. The items of a list keep such defaults, unless the list
+// is atomic and changes.
 func (f *Field) Stored(obj, before map[string]any) map[string]any {
 	return f.applied(obj, before, true)
 }
 
-// Rewritten is Stored for an apply that writes each list anew that changes, as a client-side apply of a custom resource does.
+// Rewritten is Stored for an apply that writes each list anew that changes, as a client-side apply of a custom resource
+// does.
 func (f *Field) Rewritten(obj, before map[string]any) map[string]any {
 	return f.applied(obj, before, false)
 }

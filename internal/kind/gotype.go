@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A field whose Go type is one of Kubernetes' needs no data for what is below it: the type says which values count as absent.
+// A field whose Go type is one of Kubernetes' needs no data for what is below it: the type says which values count as
+// absent.
 //
 //	Image   string           `json:"image,omitempty"`   "" counts as absent
 //	Command []string         `json:"command,omitempty"` [] counts as absent, if it does in the whole field
@@ -43,8 +44,8 @@ func (f *Field) add(data FieldData) {
 	f.FieldData = data
 }
 
-// describeType makes f what a Go type says. lists is how the field compares lists and maps: undefined, or none where an empty one
-// differs from an absent one.
+// describeType makes f what a Go type says. lists is how the field compares lists and maps: undefined, or none where an
+// empty one differs from an absent one.
 func (f *Field) describeType(t reflect.Type, lists string) {
 	switch {
 	case t == quantityType:

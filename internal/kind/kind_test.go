@@ -149,7 +149,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestConditions: an expression that would take too long has no value: one that costs too much, and amounts of a billion digits.
+// TestConditions: an expression that would take too long has no value: one that costs too much, and amounts of a
+// billion digits.
 func TestConditions(t *testing.T) {
 	numbers := make([]any, 300)
 	for i := range numbers {
@@ -250,8 +251,8 @@ func TestGoType(t *testing.T) {
 	}
 }
 
-// TestFilledItems: what is filled in below a list when an object is created stays where the list is merged, and goes where it is
-// written anew.
+// TestFilledItems: what is filled in below a list when an object is created stays where the list is merged, and goes
+// where it is written anew.
 func TestFilledItems(t *testing.T) {
 	var mode any = "on"
 	for _, row := range []struct {
@@ -310,8 +311,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestWithout: what an exception leads to goes, and what holds nothing else goes with it, but for an object that is always there,
-// and one that differs from none. The value stays as it is.
+// TestWithout: what an exception leads to goes, and what holds nothing else goes with it, but for an object that is
+// always there, and one that differs from none. The value stays as it is.
 func TestWithout(t *testing.T) {
 	type object = map[string]any
 	value := func() any {

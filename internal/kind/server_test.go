@@ -23,9 +23,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
-// TestJudgesAsTheServer holds definitions against the API server's validator on random updates, by the transition rules of real
-// CRDs and by random ones: it loses no refusal and makes none up. The seed is new each time and is logged; the environment
-// variable FIELDLOCK_SEED repeats a run.
+// TestJudgesAsTheServer holds definitions against the API server's validator on random updates, by the transition rules
+// of real CRDs and by random ones: it loses no refusal and makes none up. The seed is new each time and is logged; the
+// environment variable FIELDLOCK_SEED repeats a run.
 func TestJudgesAsTheServer(t *testing.T) {
 	r := randomUpdates(t)
 	t.Run("real rules", func(t *testing.T) {

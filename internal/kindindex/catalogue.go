@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Catalogue finds kinds in files of data that are part of the program. A file is read when a kind of its groups is first looked
-// for: a check of a few objects reads a few of them. It is safe for concurrent use. Nil and the zero Catalogue have no kinds.
+// Catalogue finds kinds in files of data that are part of the program. A file is read when a kind of its groups is
+// first looked for: a check of a few objects reads a few of them. It is safe for concurrent use. Nil and the zero
+// Catalogue have no kinds.
 //
 //	project: Widgets
 //	kinds:
@@ -38,8 +39,8 @@ type file struct {
 	text []byte // nil when the file has been read
 }
 
-// NewCatalogue returns the catalogue of the files in the folder data; read returns the kinds of one. Find and All panic if it
-// returns an error, or if two entries have a version of a kind: tests read all of the data.
+// NewCatalogue returns the catalogue of the files in the folder data; read returns the kinds of one. Find and All panic
+// if it returns an error, or if two entries have a version of a kind: tests read all of the data.
 func NewCatalogue[K any](files fs.FS, read func(text []byte) ([]Entry[K], error)) (*Catalogue[K], error) {
 	entries, err := fs.ReadDir(files, "data")
 	if err != nil {

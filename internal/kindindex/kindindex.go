@@ -89,8 +89,8 @@ type Names struct {
 	Short               []string
 }
 
-// Has reports whether name, in any case, is the kind, its plural or a short name, with ".group" where wanted, such as "sts",
-// "StatefulSet" or "events.events.k8s.io".
+// Has reports whether name, in any case, is the kind, its plural or a short name, with ".group" where wanted, such as
+// "sts", "StatefulSet" or "events.events.k8s.io".
 func (n Names) Has(name string) bool {
 	name = strings.ToLower(name)
 	own := append([]string{strings.ToLower(n.Kind), n.Plural}, n.Short...)

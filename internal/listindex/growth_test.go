@@ -100,7 +100,8 @@ func TestAlignedComparisons(t *testing.T) {
 				met += (free - int(hash)) & (len(table.slots) - 1)
 				table.Put(hash, i, func(j int) bool { return keys.Equal(items[j], item) })
 			}
-			// A table that is half full is met about n/2 times, by chance a few times that; a constant hash meets it n*(n-1)/2 times.
+			// A table that is half full is met about n/2 times, by chance a few times that; a constant hash meets it
+			// n*(n-1)/2 times.
 			if met > 4*n+100 {
 				t.Errorf("%s: %d items met %d taken slots", name, n, met)
 			}

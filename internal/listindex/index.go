@@ -1,8 +1,8 @@
-// Package listindex finds list items by value or by key and compares sets, as x-kubernetes-list-type asks. Package listtype
-// is its public face.
+// Package listindex finds list items by value or by key and compares sets, as x-kubernetes-list-type asks. Package
+// listtype is its public face.
 //
-// A [Table] finds positions by hash, whatever is there; an [Index] is a Table of the items of a decoded list. Values are JSON
-// as k8s.io/apimachinery/pkg/util/json decodes it. Nothing is changed or kept.
+// A [Table] finds positions by hash, whatever is there; an [Index] is a Table of the items of a decoded list. Values
+// are JSON as k8s.io/apimachinery/pkg/util/json decodes it. Nothing is changed or kept.
 package listindex
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Table finds positions by the hashes of their items. The caller decides what an item is and which items are the same: its function
-// same reports whether the item at a position equals the wanted item. A Table is for one goroutine.
+// Table finds positions by the hashes of their items. The caller decides what an item is and which items are the same:
+// its function same reports whether the item at a position equals the wanted item. A Table is for one goroutine.
 type Table struct {
 	Seed  maphash.Seed // of the hashes
 	slots []uint64     // open addressing: half of a hash and, in the lower half, a position + 1; 0 for none
@@ -84,8 +84,8 @@ func (t *Table) Find(hash uint64, same func(i int) bool) int {
 	return int(t.slots[slot]&position) - 1
 }
 
-// Take returns the first position of an item that was not taken yet, or -1. once is false if the item has other positions, or
-// had some that were taken: then items cannot be matched one to one.
+// Take returns the first position of an item that was not taken yet, or -1. once is false if the item has other
+// positions, or had some that were taken: then items cannot be matched one to one.
 func (t *Table) Take(hash uint64, same func(i int) bool) (i int, once bool) {
 	slot, found := t.slot(hash, same)
 	if !found {
@@ -181,13 +181,13 @@ func (ix *Index) First(item any) int {
 // Next returns the position after i of an item equal to the one at i, or -1.
 func (ix *Index) Next(i int) int { return int(ix.table.next[i]) }
 
-// Block is how many items are looked up at once. Their memory is then read at the same time, not one after the other: in
-// long lists, waiting for it is most of the cost.
+// Block is how many items are looked up at once. Their memory is then read at the same time, not one after the other:
+// in long lists, waiting for it is most of the cost.
 const Block = 32
 
-// Take appends to at, for each of items, the first position of an equal item of the list that was not taken yet, or -1. once
-// is false if one of items is in the list and does not match one to one: there are others that are equal to it, on either
-// side. Callers that look at each match soon after give a [Block] of items at once.
+// Take appends to at, for each of items, the first position of an equal item of the list that was not taken yet, or -1.
+// once is false if one of items is in the list and does not match one to one: there are others that are equal to it, on
+// either side. Callers that look at each match soon after give a [Block] of items at once.
 func (ix *Index) Take(items []any, at []int) (_ []int, once bool) {
 	t, texts := ix.table, ix.texts
 	once = true
@@ -218,8 +218,8 @@ func (ix *Index) Take(items []any, at []int) (_ []int, once bool) {
 	return at, once
 }
 
-// Duplicates returns the indices of the items that occur more than once: a row for each group of equal items, in the order
-// of their first indices. It returns nil if all items differ.
+// Duplicates returns the indices of the items that occur more than once: a row for each group of equal items, in the
+// order of their first indices. It returns nil if all items differ.
 func (ix *Index) Duplicates() [][]int {
 	var rows [][]int
 	inRow := make([]bool, len(ix.list))
@@ -285,9 +285,10 @@ func EqualSets(a, b []any, eq Equality) bool {
 	return true
 }
 
-// Changed returns the indices in newList of the items that oldList lacks, and those in oldList of the items that newList
-// lacks, both counted with multiplicity: of equal items the later ones are added or removed. The results are nil for no
-// items. The caller knows that the first items, as many as same, are equal in order. It hashes each of the others once.
+// Changed returns the indices in newList of the items that oldList lacks, and those in oldList of the items that
+// newList lacks, both counted with multiplicity: of equal items the later ones are added or removed. The results are
+// nil for no items. The caller knows that the first items, as many as same, are equal in order. It hashes each of the
+// others once.
 func Changed(newList, oldList []any, same int, eq Equality) (added, removed []int) {
 	olds := NewIndex(oldList[same:], eq)
 	defer olds.Free()
@@ -311,7 +312,8 @@ func Changed(newList, oldList []any, same int, eq Equality) (added, removed []in
 	return added, removed
 }
 
-// textOf reads the string that an item is compared by, as most are: those of sets of strings, and of lists with one key.
+// textOf reads the string that an item is compared by, as most are: those of sets of strings, and of lists with one
+// key.
 type textOf struct {
 	none bool // items are compared in another way
 	key  *Key // the string is this field of an object; nil: the item is the string

@@ -37,8 +37,9 @@ func lackingByAll(newList, oldList []any, eq Equality) []int {
 	return added
 }
 
-// TestTextsAgreeWithIndex: lists of strings, and of objects with a string for a key, are compared in a way of their own. It finds
-// what the index finds, and what comparing every item with every item finds, also among items without a string.
+// TestTextsAgreeWithIndex: lists of strings, and of objects with a string for a key, are compared in a way of their
+// own. It finds what the index finds, and what comparing every item with every item finds, also among items without a
+// string.
 func TestTextsAgreeWithIndex(t *testing.T) {
 	texts := []any{"a", "b", "c", "d", "é", "", "a longer text than the others"}
 	others := []any{nil, int64(1), "\xff", []any{}, map[string]any{}, map[string]any{"k": int64(1)}, map[string]any{"k": nil}}
@@ -109,7 +110,8 @@ func (folded) Equal(a, b any) bool {
 
 func (folded) Hash(maphash.Seed, any) uint64 { return 7 }
 
-// TestEqualityDecides: a hit of the hash is followed by a comparison, and items are compared by the given equality only.
+// TestEqualityDecides: a hit of the hash is followed by a comparison, and items are compared by the given equality
+// only.
 func TestEqualityDecides(t *testing.T) {
 	for _, row := range []struct {
 		name, reason string

@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
-// Amender adds external locks to schemas, and translates the keys of other dialects. It remembers which entries found their
-// kind and path. A nil Amender changes nothing.
+// Amender adds external locks to schemas, and translates the keys of other dialects. It remembers which entries found
+// their kind and path. A nil Amender changes nothing.
 type Amender struct {
 	locks  *foreign.Locks
 	known  map[int]bool  // entries whose kind some schema describes
@@ -48,7 +48,8 @@ func (a *Amender) Errs() []error {
 	return errs
 }
 
-// Warnings names the entries whose kind no schema describes, once all schemas were amended. Standing entries are left out.
+// Warnings names the entries whose kind no schema describes, once all schemas were amended. Standing entries are left
+// out.
 func (a *Amender) Warnings() []string {
 	if a == nil {
 		return nil
@@ -94,8 +95,8 @@ func (a *Amender) CRD(c *crd.CRD) *crd.CRD {
 	return &amended
 }
 
-// Documents looks for the kinds and paths of the entries in documents, which stay as they are: Of amends their schemas one
-// by one.
+// Documents looks for the kinds and paths of the entries in documents, which stay as they are: Of amends their schemas
+// one by one.
 func (a *Amender) Documents(documents []*schemadoc.Document) {
 	if a == nil {
 		return
@@ -110,8 +111,8 @@ func (a *Amender) Documents(documents []*schemadoc.Document) {
 	}
 }
 
-// Of returns the schema of a kind in a document with the locks, and what resolves its references. It records nothing, and is
-// safe for concurrent use. The error is about the document.
+// Of returns the schema of a kind in a document with the locks, and what resolves its references. It records nothing,
+// and is safe for concurrent use. The error is about the document.
 func (a *Amender) Of(d *schemadoc.Document, kind schemadoc.Kind) (*spec.Schema, schema.Resolver, error) {
 	s, err := d.Resolve(kind.Ref)
 	if err != nil || a == nil {
@@ -175,8 +176,8 @@ func (a *Amender) hasEntries(kind schemadoc.Kind) bool {
 	return slices.ContainsFunc(a.locks.Entries, func(e foreign.Entry) bool { return e.IsFor(group, version, kind.Kind) })
 }
 
-// Schema returns the schema of a kind with the locks, what resolves its references, and the aliases that cannot be read.
-// Entries with mistakes are left out and recorded.
+// Schema returns the schema of a kind with the locks, what resolves its references, and the aliases that cannot be
+// read. Entries with mistakes are left out and recorded.
 func (a *Amender) Schema(group, version, kind string, s *spec.Schema, resolve schema.Resolver) (*spec.Schema, schema.Resolver, []schema.Misread) {
 	if resolve == nil {
 		resolve = schema.Definitions(s)

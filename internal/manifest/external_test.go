@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
 
-// TestAmender: entries and aliases reach CRDs, the kinds of documents and the built-in kinds, each entry its own kind and
-// group. An entry that finds no place in any schema of its kind is a mistake, and one without a kind a warning.
+// TestAmender: entries and aliases reach CRDs, the kinds of documents and the built-in kinds, each entry its own kind
+// and group. An entry that finds no place in any schema of its kind is a mistake, and one without a kind a warning.
 func TestAmender(t *testing.T) {
 	const properties = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}, "ab": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}`
 	dir := tree(t, map[string]string{

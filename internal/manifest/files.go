@@ -13,7 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
-// filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows links.
+// filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows
+// links.
 func filesBelow(dir string) []target {
 	w := &walker{root: dir}
 	w.dir(dir, nil)
@@ -28,8 +29,8 @@ func hiddenBelow(dir string) []target {
 	return slices.DeleteFunc(w.sorted(), func(t target) bool { return t.err != nil || !IsHidden(t.below) })
 }
 
-// maxFollowed bounds how many links are followed in all: links to directories with links could make more files than there
-// are atoms.
+// maxFollowed bounds how many links are followed in all: links to directories with links could make more files than
+// there are atoms.
 const maxFollowed = 10_000
 
 // walker collects the files of a directory tree that hold objects.
@@ -77,8 +78,8 @@ func (w *walker) dir(dir string, above []string) {
 	}
 }
 
-// entry adds a file, and what is in a directory. A link that leads nowhere, or in a circle, is a mistake if it has the name
-// of a file of objects.
+// entry adds a file, and what is in a directory. A link that leads nowhere, or in a circle, is a mistake if it has the
+// name of a file of objects.
 func (w *walker) entry(path string, mode fs.FileMode, above []string) {
 	if mode&fs.ModeSymlink != 0 {
 		if w.followed++; w.followed > maxFollowed {
@@ -115,7 +116,8 @@ func IsHidden(path string) bool {
 	return slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool { return strings.HasPrefix(step, ".") && step != "." && step != ".." })
 }
 
-// AcceptFile is the name of the file with accepted findings. Where kubectl reads a file of that name, its objects count.
+// AcceptFile is the name of the file with accepted findings. Where kubectl reads a file of that name, its objects
+// count.
 const AcceptFile = ".fieldlock.yaml"
 
 // HasObjects reports whether a file in a directory is read: by its name, as kubectl does.

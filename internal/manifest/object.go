@@ -66,8 +66,8 @@ type Object struct {
 // Generated reports whether the server generates the object's name, so that it is another object each time.
 func (o *Object) Generated() bool { return o.Name == "" }
 
-// Place is the namespace of the object in commands: a placeholder where that of the release is not known, or where it has
-// a variable.
+// Place is the namespace of the object in commands: a placeholder where that of the release is not known, or where it
+// has a variable.
 func (o *Object) Place() string {
 	if o.Unplaced {
 		return "NAMESPACE"
@@ -95,8 +95,8 @@ func (o *Object) Locate(at fieldpath.Path) yamldoc.Position {
 	return o.LocateAs(o.Stored, at)
 }
 
-// LocateAs returns the place in the object's file of what a path leads to in another state of the object, or of the nearest
-// parent that is written there.
+// LocateAs returns the place in the object's file of what a path leads to in another state of the object, or of the
+// nearest parent that is written there.
 func (o *Object) LocateAs(state map[string]any, at fieldpath.Path) yamldoc.Position {
 	var stored, written any = state, o.Document.Object
 	at = slices.Clone(at)
@@ -229,7 +229,8 @@ type Faulty struct {
 	Err error
 }
 
-// Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, also of copies, and returns them as a has them.
+// Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, also of copies, and returns
+// them as a has them.
 func Forgive(a, b *Set) []Faulty {
 	theirs, known := map[ID][]Faulty{}, map[ID][]Faulty{}
 	for _, f := range b.Faulty {
@@ -273,8 +274,8 @@ func Objects(files []File) *Set {
 	return s
 }
 
-// ReadCRDs reads the CRDs among the objects of a set that are wanted. Reading a large one takes long: for one that is the same
-// as one of another set that was read, nil for none, that one's definition is taken.
+// ReadCRDs reads the CRDs among the objects of a set that are wanted. Reading a large one takes long: for one that is
+// the same as one of another set that was read, nil for none, that one's definition is taken.
 func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 	more := 0
 	named := map[string][]CRD{}
@@ -304,8 +305,9 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 	s.unread = nil
 }
 
-// SameCRD reports whether two documents define the same kind with the same locks. Of conversion, only the strategy counts, and of
-// annotations only those of this program: kustomizations give CRDs others in each place that they deploy to.
+// SameCRD reports whether two documents define the same kind with the same locks. Of conversion, only the strategy
+// counts, and of annotations only those of this program: kustomizations give CRDs others in each place that they deploy
+// to.
 func SameCRD(a, b map[string]any) bool {
 	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(fieldpath.Value(a, "spec", "conversion", "strategy"), fieldpath.Value(b, "spec", "conversion", "strategy")) &&
 		maps.Equal(ownAnnotations(a), ownAnnotations(b)) && jsonvalue.Equal(definition(a), definition(b))
@@ -330,8 +332,9 @@ func ownAnnotations(crd map[string]any) map[string]string {
 	return own
 }
 
-// EqualDocuments returns the documents that a unit has on both sides with equal objects, applied in the same way. Objects that share their kind and name
-// with others of the unit are left out, as it depends on their kind which of them pair.
+// EqualDocuments returns the documents that a unit has on both sides with equal objects, applied in the same way.
+// Objects that share their kind and name with others of the unit are left out, as it depends on their kind which of
+// them pair.
 func EqualDocuments(news, olds []File) map[*yamldoc.Document]bool {
 	type place struct {
 		path       string

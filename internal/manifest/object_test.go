@@ -347,7 +347,8 @@ func TestSameCRD(t *testing.T) {
 	}
 }
 
-// TestReadCRDs: only the CRDs that are wanted are read, each mistake has its place among the others, and equal CRDs are read once.
+// TestReadCRDs: only the CRDs that are wanted are read, each mistake has its place among the others, and equal CRDs are
+// read once.
 func TestReadCRDs(t *testing.T) {
 	const broken = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: b}\nspec: {group: 1, versions: []}\n"
 	good := strings.Replace(broken, "name: b}\nspec: {group: 1, versions: []}", "name: as.example.com}\nspec: {group: example.com, scope: Cluster, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}", 1)

@@ -242,7 +242,8 @@ func (f *File) hasObject(number int) bool {
 }
 
 // mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
-// that every object has, or escapes, base64 or encryption that could hide them. A tsconfig.json with comments has none of these.
+// that every object has, or escapes, base64 or encryption that could hide them. A tsconfig.json with comments has none
+// of these.
 func mayHoldObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data) ||
 		binaryTag.Match(data) || yamldoc.IsEncrypted(data)
@@ -345,8 +346,8 @@ type Renderer struct {
 const maxRendered = 256 << 20
 
 // Render runs a command in dir and reads the manifests that it prints. The command is split into words with the quoting
-// of a shell; nothing is expanded, and no shell runs unless the command is one. When ctx ends, the command and all that it has
-// started are killed.
+// of a shell; nothing is expanded, and no shell runs unless the command is one. When ctx ends, the command and all that
+// it has started are killed.
 func (r *Renderer) Render(ctx context.Context, command, dir string) (File, error) {
 	words, err := splitWords(command)
 	if err != nil {

@@ -206,7 +206,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestSchemas: the schemas that arguments name: CRDs, OpenAPI documents and JSON Schemas; each argument has one at least.
+// TestSchemas: the schemas that arguments name: CRDs, OpenAPI documents and JSON Schemas; each argument has one at
+// least.
 func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
 		"odd#name/crd.yaml": crd, "both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,

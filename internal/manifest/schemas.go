@@ -37,8 +37,8 @@ func (s *Schemas) Add(other Schemas) {
 	s.Objects = append(s.Objects, other.Objects...)
 }
 
-// Schemas reads the schemas that args name, as Read does. Every arg has to have at least one. Errors about single files or
-// CRDs are in errs, and the others are read all the same.
+// Schemas reads the schemas that args name, as Read does. Every arg has to have at least one. Errors about single files
+// or CRDs are in errs, and the others are read all the same.
 func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	read := map[string]bool{}
 	for _, arg := range args {
@@ -65,8 +65,8 @@ func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	return s, errs, nil
 }
 
-// CutName splits an argument such as doc.yaml#Environment into the file and the name of one schema in it. The name is ""
-// for an argument that names a whole file.
+// CutName splits an argument such as doc.yaml#Environment into the file and the name of one schema in it. The name is
+// "" for an argument that names a whole file.
 func CutName(arg string) (file, name string) {
 	if file, name, ok := strings.Cut(arg, "#"); ok && (file == "-" || HasObjects(file)) {
 		return file, name
@@ -74,8 +74,9 @@ func CutName(arg string) (file, name string) {
 	return arg, ""
 }
 
-// SchemasOf returns the schemas in files, which one argument named, and which have to have at least one. For an argument with
-// the name of a schema, it is that schema of an OpenAPI document alone. Errors about single files or CRDs are in errs.
+// SchemasOf returns the schemas in files, which one argument named, and which have to have at least one. For an
+// argument with the name of a schema, it is that schema of an OpenAPI document alone. Errors about single files or CRDs
+// are in errs.
 func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	if file, name := CutName(arg); name != "" {
 		if s, errs, err = SchemasOf(file, files); err == nil {
@@ -125,7 +126,8 @@ func (s *Schemas) pick(file, name string) (Schemas, error) {
 	return Schemas{}, fmt.Errorf("%s: it has no schema %q in components.schemas, definitions or $defs; its kinds are %s", file, name, strings.Join(names, ", "))
 }
 
-// isPolicy reports whether an object is a ValidatingAdmissionPolicy or its binding, which can be the only schema of a file.
+// isPolicy reports whether an object is a ValidatingAdmissionPolicy or its binding, which can be the only schema of a
+// file.
 func isPolicy(o *Object) bool {
 	return o.Group == "admissionregistration.k8s.io" && strings.HasPrefix(o.Kind, "ValidatingAdmissionPolicy")
 }
@@ -143,9 +145,9 @@ func openAPIOf(f *File) *schemadoc.Document {
 	return document
 }
 
-// SplitPlain takes the documents that are not Kubernetes objects and that is accepts, such as the values of a chart, out of
-// files. Each is an object without a kind, which has the path of its file as its name; of a file that was named itself it is
-// "values".
+// SplitPlain takes the documents that are not Kubernetes objects and that is accepts, such as the values of a chart,
+// out of files. Each is an object without a kind, which has the path of its file as its name; of a file that was named
+// itself it is "values".
 func SplitPlain(files []File, is func(object map[string]any) bool) (rest []File, plain []*Object) {
 	for _, f := range files {
 		accepted := func(d *yamldoc.Document) bool { return is(d.Object) }
@@ -221,8 +223,8 @@ func (c CRD) Compile() (map[*crd.Version]*immutability.Validator, []error) {
 	return validators, errs
 }
 
-// Kinds reads the CRDs that args name. The kinds of OpenAPI documents and the roots of JSON Schemas that have locks or rules
-// come as CRDs of one version. Every arg has to have a schema.
+// Kinds reads the CRDs that args name. The kinds of OpenAPI documents and the roots of JSON Schemas that have locks or
+// rules come as CRDs of one version. Every arg has to have a schema.
 func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	s, errs, err := r.Schemas(args...)
 	if err != nil {
@@ -232,8 +234,9 @@ func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	return crds, append(errs, more...), nil
 }
 
-// Amended returns all schemas as CRDs, as Reader.Kinds does, copies of a CRD each by itself, with the locks of an Amender, nil for none. A key that a mapping
-// has twice, with different values, is an error: an author of schemas means one of the two.
+// Amended returns all schemas as CRDs, as Reader.Kinds does, copies of a CRD each by itself, with the locks of an
+// Amender, nil for none. A key that a mapping has twice, with different values, is an error: an author of schemas means
+// one of the two.
 func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	crds = slices.Clone(a.CRDs(apart(s.CRDs)))
 	a.Documents(s.Documents)
@@ -259,8 +262,8 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	return crds, errs
 }
 
-// apart returns CRDs each of which knows the lines of its own document. A set reads a definition once, so copies have those of the
-// first one.
+// apart returns CRDs each of which knows the lines of its own document. A set reads a definition once, so copies have
+// those of the first one.
 func apart(crds []CRD) []CRD {
 	crds = slices.Clone(crds)
 	for i, c := range crds {
@@ -275,8 +278,8 @@ func apart(crds []CRD) []CRD {
 	return crds
 }
 
-// rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json. A schema that was
-// picked out of a document has its own name.
+// rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json. A schema
+// that was picked out of a document has its own name.
 func rootName(d *schemadoc.Document) string {
 	if names := pointer.Names(strings.TrimPrefix(d.Root, "#")); len(names) > 0 {
 		return names[len(names)-1]
@@ -291,8 +294,8 @@ const noGroup = "none.invalid"
 // stepsToSchema is how deep the schema of a version is in a CRD: spec.versions[0].schema.openAPIV3Schema.
 const stepsToSchema = 5
 
-// asCRD returns a CRD with the schema of a kind, nil if the schema has neither locks nor rules. The CRD of a kind in the
-// core group has no group, and its name is the plural alone; so it is for a JSON Schema, whose version is "schema".
+// asCRD returns a CRD with the schema of a kind, nil if the schema has neither locks nor rules. The CRD of a kind in
+// the core group has no group, and its name is the plural alone; so it is for a JSON Schema, whose version is "schema".
 func asCRD(a *Amender, d *schemadoc.Document, kind schemadoc.Kind) (*CRD, error) {
 	group, version, grouped := strings.Cut(kind.APIVersion, "/")
 	plural := strings.ToLower(kind.Kind) + "s"

@@ -261,8 +261,8 @@ func (b *builder) list(s *goType, elem types.Type) {
 	s.elem = b.useOf(elem, nil, inItems)
 }
 
-// fieldsOf returns the fields of st as encoding/json sees them: an inlined struct gives its fields, unless an outer struct
-// has one of that name. Owner is the name of st's type, and inlining holds the structs that st is inlined into.
+// fieldsOf returns the fields of st as encoding/json sees them: an inlined struct gives its fields, unless an outer
+// struct has one of that name. Owner is the name of st's type, and inlining holds the structs that st is inlined into.
 func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.Struct]bool) []*field {
 	inlining[st] = true
 	defer delete(inlining, st)

@@ -147,8 +147,8 @@ func embedded(e ast.Expr) token.Pos {
 	return e.Pos()
 }
 
-// above returns the last group of comments between end, where what comes before ends, and the doc comment, or start where there
-// is none. A comment behind something on its line is not above anything.
+// above returns the last group of comments between end, where what comes before ends, and the doc comment, or start
+// where there is none. A comment behind something on its line is not above anything.
 func (r *fileReader) above(end token.Pos, doc *ast.CommentGroup, start token.Pos) *ast.CommentGroup {
 	if doc != nil {
 		start = doc.Pos()

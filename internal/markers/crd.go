@@ -36,8 +36,8 @@ type CRDOptions struct {
 	AnnotationOnly bool // with Annotation: takes fieldlock's keys out of the schemas
 }
 
-// WriteCRDs writes what the markers ask for into the CRDs of files and returns the files in the same order. An *Error holds
-// what cannot be written.
+// WriteCRDs writes what the markers ask for into the CRDs of files and returns the files in the same order. An *Error
+// holds what cannot be written.
 func (s *Source) WriteCRDs(files []File, o CRDOptions) ([]Written, error) {
 	p := &problems{dir: s.dir, list: slices.Clone(s.problems)}
 	all := make([]Written, 0, len(files))
@@ -219,8 +219,8 @@ func boundsZero(n map[string]any) bool {
 	})
 }
 
-// asGenerated returns the use of a field with +k8s:immutable in the meaning that the rules of the CRD give it. For an optional
-// field controller-gen writes two rules, which say set-once: self == oldSelf on the field, and on the object
+// asGenerated returns the use of a field with +k8s:immutable in the meaning that the rules of the CRD give it. For an
+// optional field controller-gen writes two rules, which say set-once: self == oldSelf on the field, and on the object
 // that an update may not unset it. parent and n are the nodes of the object, at path, and of the field.
 func (w *crdWriter) asGenerated(parent, n map[string]any, f *field, path string) *use {
 	m, locked := f.marks.at(0).get(schema.KeyImmutable)
@@ -261,8 +261,8 @@ func (w *crdWriter) stepsTo(path string) []any {
 	return steps
 }
 
-// carriedBy returns the keys that the annotation of the CRD carries for the node at path of the current version. They are where
-// export cel and export annotation have moved them.
+// carriedBy returns the keys that the annotation of the CRD carries for the node at path of the current version. They
+// are where export cel and export annotation have moved them.
 func (w *crdWriter) carriedBy(path string) map[string]any {
 	if w.options.Annotation {
 		return nil

@@ -57,8 +57,8 @@ func (p *problems) oneLock(own marks) {
 	}
 }
 
-// fitTopology takes away the topology that the type of u cannot have, so that it is not written. In the packages asked for
-// that is a problem too.
+// fitTopology takes away the topology that the type of u cannot have, so that it is not written. In the packages asked
+// for that is a problem too.
 func (p *problems) fitTopology(u *use) {
 	own := u.marks.at(0)
 	drop := func(m mark, format string, args ...any) {
@@ -104,7 +104,8 @@ func (p *problems) mapKeysExist(u *use, own marks) {
 	}
 }
 
-// untagged returns the field without a JSON name whose name is like this one, as the internal types of an API server have it.
+// untagged returns the field without a JSON name whose name is like this one, as the internal types of an API server
+// have it.
 func (s *goType) untagged(name string) *field {
 	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == f.goName && strings.EqualFold(f.name, name) })
 	if i < 0 {
@@ -194,8 +195,9 @@ func (p *problems) refuse(all levels, why string) {
 	}
 }
 
-// roundTrip reports a normalization of f that does not match what Go makes of f when it decodes an object and encodes it
-// again, and one that is missing where protobuf needs it. The table in package normalize's documentation is the rule.
+// roundTrip reports a normalization of f that does not match what Go makes of f when it decodes an object and encodes
+// it again, and one that is missing where protobuf needs it. The table in package normalize's documentation is the
+// rule.
 func (p *problems) roundTrip(f *field) {
 	own := f.marks.at(0)
 	m, ok := own.get(schema.KeyNormalize)
@@ -235,9 +237,10 @@ func (p *problems) roundTrip(f *field) {
 	}
 }
 
-// zeroValue returns what is surprising about a lock on f: where the Go type does not tell absent from its zero value, the JSON does,
-// and so does the lock, unlike +k8s:update in Kubernetes' validation of Go types. It returns "" if nothing is: the field is
-// normalized, always there and locked as a whole, or cannot be zero. The rule is in the documentation of package normalize.
+// zeroValue returns what is surprising about a lock on f: where the Go type does not tell absent from its zero value,
+// the JSON does, and so does the lock, unlike +k8s:update in Kubernetes' validation of Go types. It returns "" if
+// nothing is: the field is normalized, always there and locked as a whole, or cannot be zero. The rule is in the
+// documentation of package normalize.
 func (f *field) zeroValue() string {
 	own := f.marks.at(0)
 	if _, normalized := own.get(schema.KeyNormalize); normalized || f.pointer || f.notZero {

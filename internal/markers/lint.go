@@ -19,14 +19,15 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Lint returns what is wrong with the markers of one package that is type-checked already, for analyzers: the problems that Load
-// finds, markers on a type that is not the type of any field, each field with the rule optional-parent: it can be removed and
-// added again, and fields below it are locked; and each with the rule zero-value, of which Go does not tell whether it is set. Problems have absolute file names and are sorted by file and line. Of info, Types
-// and Defs are read.
+// Lint returns what is wrong with the markers of one package that is type-checked already, for analyzers: the problems
+// that Load finds, markers on a type that is not the type of any field, each field with the rule optional-parent: it
+// can be removed and added again, and fields below it are locked; and each with the rule zero-value, of which Go does
+// not tell whether it is set. Problems have absolute file names and are sorted by file and line. Of info, Types and
+// Defs are read.
 //
-// Lint knows the types of one package, so it leaves out what may be meant or closed elsewhere: locked fields of items whose keys
-// can be removed and added again, fields below a type with a CEL rule that reads oldSelf, NoModify without NoUnset, and the
-// normalizations that only CRDs ask for. The command fieldlock lint judges the whole CRD.
+// Lint knows the types of one package, so it leaves out what may be meant or closed elsewhere: locked fields of items
+// whose keys can be removed and added again, fields below a type with a CEL rule that reads oldSelf, NoModify without
+// NoUnset, and the normalizations that only CRDs ask for. The command fieldlock lint judges the whole CRD.
 func Lint(fset *token.FileSet, files []*ast.File, pkg *types.Package, info *types.Info) []Problem {
 	loaded := &packages.Package{Name: pkg.Name(), PkgPath: pkg.Path(), Fset: fset, Syntax: files, Types: pkg, TypesInfo: info}
 	p, c := &problems{lenient: true}, newComments()
@@ -82,8 +83,8 @@ func (l *linter) types(scope *types.Scope) {
 	}
 }
 
-// usedTypes returns the types that some field, item or value in the package has, that are inlined, or that another type is
-// declared as.
+// usedTypes returns the types that some field, item or value in the package has, that are inlined, or that another type
+// is declared as.
 func (l *linter) usedTypes() map[*types.TypeName]bool {
 	used := map[*types.TypeName]bool{}
 	var visit func(t types.Type)
@@ -179,8 +180,8 @@ func (l *linter) holes(root *use) {
 	}
 }
 
-// zeroValue reports a lock on a field whose Go type does not tell absent from zero. Only Lint does: it refuses no CRD. A field
-// that protobuf stores belongs to Kubernetes' own types, which its own validation reads.
+// zeroValue reports a lock on a field whose Go type does not tell absent from zero. Only Lint does: it refuses no CRD.
+// A field that protobuf stores belongs to Kubernetes' own types, which its own validation reads.
 func (p *problems) zeroValue(f *field) {
 	if !p.lenient || f.tag.protobuf {
 		return
@@ -255,8 +256,8 @@ func (l *linter) schemaOf(u *use, within []*goType) *spec.Schema {
 	return s
 }
 
-// required reports whether an object always has the field. A struct that protobuf stores and that is not a pointer is there
-// whatever a client writes.
+// required reports whether an object always has the field. A struct that protobuf stores and that is not a pointer is
+// there whatever a client writes.
 func (f *field) required() bool {
 	switch {
 	case f.protobuf && !f.pointer && f.typ.form == structForm, f.hints.required:
@@ -276,8 +277,8 @@ type Problem struct {
 	Message string // what was found and what would be right
 	// Rule is the name of a hole that Lint found, such as "optional-parent"; "" for a marker that is wrong.
 	Rule string
-	// Fix is the comment lines, without the slashes, that make the problem go away: in place of Marker, none to remove it, or
-	// without a Marker above the declaration in Line. Nil where only the author knows.
+	// Fix is the comment lines, without the slashes, that make the problem go away: in place of Marker, none to remove
+	// it, or without a Marker above the declaration in Line. Nil where only the author knows.
 	Fix []string
 }
 

@@ -36,8 +36,8 @@ type Node struct {
 
 func (n Node) kind() kind { return kind{n.Group, n.Version, n.Kind} }
 
-// Place returns the field that a node is made from: for items and for the values of a map the field that holds them, for the
-// root the type of the kind. It returns false if the packages have no such type or field.
+// Place returns the field that a node is made from: for items and for the values of a map the field that holds them,
+// for the root the type of the kind. It returns false if the packages have no such type or field.
 func (s *Source) Place(n Node) (Place, bool) {
 	t, ok := s.find(n)
 	if !ok {
@@ -54,7 +54,8 @@ type Field struct {
 	Comment string
 }
 
-// Field returns what Go source says about the field that a node is made from. It returns false if the packages have no such field.
+// Field returns what Go source says about the field that a node is made from. It returns false if the packages have no
+// such field.
 func (s *Source) Field(n Node) (Field, bool) {
 	t, ok := s.find(n)
 	if !ok || t.field == nil || len(t.steps) > 0 {
@@ -132,15 +133,15 @@ type Addition struct {
 	Markers []string // comment lines, with the slashes
 }
 
-// AddMarkers adds markers to the fields and types that nodes are made from, in the files of the packages asked for: on lines of
-// their own above the declaration. A marker that is there already is not added again. All else in the files stays; a file that
-// gofmt would not change stays so.
+// AddMarkers adds markers to the fields and types that nodes are made from, in the files of the packages asked for: on
+// lines of their own above the declaration. A marker that is there already is not added again. All else in the files
+// stays; a file that gofmt would not change stays so.
 //
-// A field or type that makes other nodes too, in any kind of the packages, gets the markers only if all of these nodes are
-// among the additions with the same markers: a rule must not reach fields for which nobody has asked.
+// A field or type that makes other nodes too, in any kind of the packages, gets the markers only if all of these nodes
+// are among the additions with the same markers: a rule must not reach fields for which nobody has asked.
 //
-// It returns the files that change with their new text, sorted by name, and for each addition the reason why it is left out, "" if
-// it is not. It writes nothing. The error is about a file that cannot be read.
+// It returns the files that change with their new text, sorted by name, and for each addition the reason why it is left
+// out, "" if it is not. It writes nothing. The error is about a file that cannot be read.
 func (s *Source) AddMarkers(additions []Addition) (files []File, reasons []string, err error) {
 	w := sourceWriter{source: s, asked: map[Node][]string{}, lines: map[string]map[int][]string{}, texts: map[string][]string{}}
 	for _, a := range additions {
@@ -169,7 +170,8 @@ type sourceWriter struct {
 	texts  map[string][]string         // the lines of each file as it is
 }
 
-// add adds the markers of one addition to the first of its places that can have them. The reason says why there is none.
+// add adds the markers of one addition to the first of its places that can have them. The reason says why there is
+// none.
 func (w *sourceWriter) add(a Addition) (reason string, err error) {
 	t, ok := w.source.find(a.Node)
 	if !ok {
@@ -204,8 +206,8 @@ const (
 	itemsPrefix      = "// +kubebuilder:validation:items:XValidation:"
 )
 
-// places returns where the markers of a node can be, the best first: on its type, on its field, and for items on the field that
-// holds the list, in the form that newer versions of controller-gen read.
+// places returns where the markers of a node can be, the best first: on its type, on its field, and for items on the
+// field that holds the list, in the form that newer versions of controller-gen read.
 func (t target) places(markers []string) []place {
 	var list []place
 	if named := t.use.typ.declared; named.name != "" {

@@ -1,5 +1,5 @@
-// Package markers is the machinery of the public package markers: it reads markers from the Go types of packages, writes them
-// into CRDs, finds where a node of a CRD is in Go, and adds markers there.
+// Package markers is the machinery of the public package markers: it reads markers from the Go types of packages,
+// writes them into CRDs, finds where a node of a CRD is in Go, and adds markers there.
 package markers
 
 import (
@@ -43,8 +43,8 @@ func (k kind) String() string { return fmt.Sprintf("%s/%s %s", k.group, k.versio
 // Options change how Load reads markers.
 type Options struct {
 	K8sImmutable K8sImmutable // what +k8s:immutable means; "" leaves it to the rules of each CRD
-	// Report is called for each problem, sorted by file and line, in place of the *Error that Load returns; nil without. WriteCRDs
-	// then returns the *Error: what a marker cannot do is never left out of a CRD in silence.
+	// Report is called for each problem, sorted by file and line, in place of the *Error that Load returns; nil
+	// without. WriteCRDs then returns the *Error: what a marker cannot do is never left out of a CRD in silence.
 	Report func(Problem)
 }
 
@@ -52,10 +52,10 @@ type Options struct {
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedSyntax
 
-// Load reads the packages that patterns name in dir, and from other packages the types that they use. Generated packages of apply
-// configurations, which patterns such as ./... find, are left out beside others: they repeat the comments of the API types. A package
-// that cannot be found or parsed is an error; one that does not type-check is read as far as it does. Markers that cannot do what they
-// say are an *Error with all of them.
+// Load reads the packages that patterns name in dir, and from other packages the types that they use. Generated
+// packages of apply configurations, which patterns such as ./... find, are left out beside others: they repeat the
+// comments of the API types. A package that cannot be found or parsed is an error; one that does not type-check is read
+// as far as it does. Markers that cannot do what they say are an *Error with all of them.
 func Load(ctx context.Context, dir string, patterns []string, o Options) (*Source, error) {
 	if o.K8sImmutable != "" && o.K8sImmutable != K8sImmutableLocked && o.K8sImmutable != K8sImmutableSetOnce {
 		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.K8sImmutable, K8sImmutableLocked, K8sImmutableSetOnce)
@@ -243,8 +243,8 @@ func (s *Source) definitionName(t types.Type) string {
 	})
 }
 
-// Definitions returns the marks of every struct of the packages, and of the structs with locks in other packages that they
-// use, by definition.
+// Definitions returns the marks of every struct of the packages, and of the structs with locks in other packages that
+// they use, by definition.
 func (s *Source) Definitions() openapigen.Marks {
 	d := definitions{source: s, marks: openapigen.Marks{}, seen: map[*goType]bool{}}
 	for _, u := range s.structs {

@@ -12,7 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
-// K8sImmutable says what the marker +k8s:immutable means: "locked", "set-once", or "" where the rules of each CRD decide.
+// K8sImmutable says what the marker +k8s:immutable means: "locked", "set-once", or "" where the rules of each CRD
+// decide.
 type K8sImmutable string
 
 const (
@@ -22,8 +23,8 @@ const (
 
 const eachVal = "k8s:eachVal="
 
-// stage is what declarative validation puts before a marker while its own check is rolled out. The rule is the same in every
-// stage, and native types enforce it by hand meanwhile.
+// stage is what declarative validation puts before a marker while its own check is rolled out. The rule is the same in
+// every stage, and native types enforce it by hand meanwhile.
 var stage = regexp.MustCompile(`^k8s:(alpha|beta)\([^()]*\)=`)
 
 // markerLine is what one comment line means.

@@ -147,7 +147,8 @@ func TestAbsencesAgree(t *testing.T) {
 	}
 }
 
-// TestBelow: marks on items of lists and values of maps apply to each, and the presence of a property is found by its location.
+// TestBelow: marks on items of lists and values of maps apply to each, and the presence of a property is found by its
+// location.
 func TestBelow(t *testing.T) {
 	tree := schema.Read(schemaOf(t, `{
 		"properties": {

@@ -24,8 +24,9 @@ type Problem struct {
 // Presence is what the marks of a schema say about its properties. It may lack those without marks.
 type Presence map[*schema.Location]Property
 
-// Compile returns the normalizer for the marks of t, nil if it has none, what they say about each property, and the marks
-// that cannot be applied, sorted by schema path. If there are such marks, the normalizer is nil. Cost: one visit for each schema node.
+// Compile returns the normalizer for the marks of t, nil if it has none, what they say about each property, and the
+// marks that cannot be applied, sorted by schema path. If there are such marks, the normalizer is nil. Cost: one visit
+// for each schema node.
 func Compile(t *schema.Tree) (*Normalizer, Presence, []Problem) {
 	if problems := problemsOf(t); len(problems) > 0 {
 		return nil, nil, problems
@@ -198,8 +199,8 @@ type Normalizer struct {
 	items      *Normalizer // below items
 }
 
-// Property is what the marks say about one property: about its presence, and about the value below it. The zero Property
-// says nothing.
+// Property is what the marks say about one property: about its presence, and about the value below it. The zero
+// Property says nothing.
 type Property struct {
 	marked bool
 	blank  blank // zero if not marked
@@ -225,8 +226,8 @@ func (p Property) Absent(value any) bool {
 	return absent
 }
 
-// Normalize returns obj without the properties that count as absent. What does not change is shared with obj; if nothing
-// changes, it returns obj itself.
+// Normalize returns obj without the properties that count as absent. What does not change is shared with obj; if
+// nothing changes, it returns obj itself.
 func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 	out, _ := n.object(obj)
 	return out
@@ -286,9 +287,10 @@ func (n *Normalizer) list(list []any) (out []any, changed bool) {
 	return out, changed
 }
 
-// Absences answers [Property.Absent] for the objects of one tree. Absent looks through an object until it finds a member
-// that is not absent, which may be at the very bottom; asked about each level of a deep object, Absences still visits
-// each level once. The zero value is ready. It is for one goroutine, and for objects that do not change meanwhile.
+// Absences answers [Property.Absent] for the objects of one tree. Absent looks through an object until it finds a
+// member that is not absent, which may be at the very bottom; asked about each level of a deep object, Absences still
+// visits each level once. The zero value is ready. It is for one goroutine, and for objects that do not change
+// meanwhile.
 type Absences struct {
 	known   map[absence]bool
 	visited int

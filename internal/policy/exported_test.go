@@ -64,8 +64,8 @@ func exported(t *testing.T, data []byte) (documents []policy.Document, rest []st
 	return documents, rest
 }
 
-// TestExported: the policies that `export policy` writes refuse what the locks refuse, but for the locks that it names as
-// left out. What the lock below the status does is unknown.
+// TestExported: the policies that `export policy` writes refuse what the locks refuse, but for the locks that it names
+// as left out. What the lock below the status does is unknown.
 func TestExported(t *testing.T) {
 	documents, rest := exported(t, read(t, "widgets.yaml"))
 	if len(documents) == 0 {

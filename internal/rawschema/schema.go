@@ -1,5 +1,5 @@
-// Package rawschema finds the nodes of OpenAPI schemas as they are decoded from a document, before any type drops the keys
-// that it does not know, and reads and writes the annotation that carries fieldlock's keys through an API server.
+// Package rawschema finds the nodes of OpenAPI schemas as they are decoded from a document, before any type drops the
+// keys that it does not know, and reads and writes the annotation that carries fieldlock's keys through an API server.
 package rawschema
 
 import (
@@ -19,13 +19,14 @@ import (
 )
 
 // Schema makes a schema of a decoded one. It keeps every key: keywords go to their fields, x- keys to Extensions in the
-// letter case that they have, others to ExtraProps. The values of default, enum, example and of x- keys stay as decoded,
-// shared with value, so that integers stay exact; the JSON decoding of spec.Schema makes them float64. The error names a
-// keyword whose value has the wrong form.
+// letter case that they have, others to ExtraProps. The values of default, enum, example and of x- keys stay as
+// decoded, shared with value, so that integers stay exact; the JSON decoding of spec.Schema makes them float64. The
+// error names a keyword whose value has the wrong form.
 func Schema(value any) (*spec.Schema, *Error) { return (&Shared{}).Schema(value) }
 
-// Shared makes schemas of decoded ones, as Schema does. Properties that several schemas have in common, as one value, are one in these
-// too. Nobody may change the schemas or the values. The zero value is ready to use; it is not safe for concurrent use.
+// Shared makes schemas of decoded ones, as Schema does. Properties that several schemas have in common, as one value,
+// are one in these too. Nobody may change the schemas or the values. The zero value is ready to use; it is not safe for
+// concurrent use.
 type Shared struct {
 	properties map[uintptr]properties // by the address of the value
 }
@@ -389,8 +390,8 @@ func walk(value any, path string, visit func(path string, node map[string]any)) 
 	}
 }
 
-// Node returns the schema at a schema path. If there is none it returns nil, and the longest part of the path that leads
-// to a schema.
+// Node returns the schema at a schema path. If there is none it returns nil, and the longest part of the path that
+// leads to a schema.
 func Node(schema map[string]any, path string) (node map[string]any, nearest string) {
 	node = schema
 	for names := pointer.Names(path); len(names) > 0; {

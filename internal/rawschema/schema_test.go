@@ -30,7 +30,8 @@ var keywords = map[string][]string{
 	"x-kubernetes-immutable": {`true`, `"true"`}, "x-other": {`[{}]`}, "X-Upper": {`"u"`}, "x-": {`"short"`},
 }
 
-// TestKeywords: every keyword is read as the JSON decoding of kube-openapi reads it, and null is a keyword that is not there.
+// TestKeywords: every keyword is read as the JSON decoding of kube-openapi reads it, and null is a keyword that is not
+// there.
 func TestKeywords(t *testing.T) {
 	for keyword, values := range keywords {
 		for _, text := range append(values, "null") {

@@ -1,5 +1,5 @@
-// Package rule has the IDs of what lint finds, and its severities. A new rule is a constant here and an entry in package
-// catalogue, which has the words. Nothing else in the project spells the IDs.
+// Package rule has the IDs of what lint finds, and its severities. A new rule is a constant here and an entry in
+// package catalogue, which has the words. Nothing else in the project spells the IDs.
 package rule
 
 import (
@@ -83,7 +83,8 @@ const (
 	Error Severity = "error"
 	// Warning names a way around a lock, or a lock without effect.
 	Warning Severity = "warning"
-	// Note is a hole that is possible but could not be shown with objects, or what lint did not look at. It never fails.
+	// Note is a hole that is possible but could not be shown with objects, or what lint did not look at. It never
+	// fails.
 	Note Severity = "note"
 )
 

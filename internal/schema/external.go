@@ -46,8 +46,8 @@ func (e *NoPath) Error() string {
 }
 
 // Add returns s with the locks of e at its path, and the path of the node that has them. $refs on the way are written
-// out, so that other uses of the same definition stay free. It leaves s as it is. The error is a *NoPath, or that of a $ref
-// that cannot be resolved. Mistakes in where the lock is are left to the compiler.
+// out, so that other uses of the same definition stay free. It leaves s as it is. The error is a *NoPath, or that of a
+// $ref that cannot be resolved. Mistakes in where the lock is are left to the compiler.
 func (e *External) Add(s *spec.Schema, resolve Resolver) (*spec.Schema, *Path, error) {
 	if resolve == nil {
 		resolve = Definitions(s)
@@ -135,8 +135,8 @@ func keepsUnknown(s *spec.Schema) bool {
 const maxReadings = 1000
 
 // property splits the first name off a path in s, which is at path at. As names can have dots, a path can have several
-// readings: "a.b" is the property a.b, or the property b of a. Those that lead nowhere do not count, and it is an error if two
-// are left. A quoted name, as in `["a.b"]`, has one reading.
+// readings: "a.b" is the property a.b, or the property b of a. Those that lead nowhere do not count, and it is an error
+// if two are left. A quoted name, as in `["a.b"]`, has one reading.
 func (p *placer) property(s *spec.Schema, at *Path, path string) (name, rest string, err error) {
 	name, rest, quoted := FirstName(path)
 	if quoted {
@@ -190,8 +190,8 @@ func (p *placer) property(s *spec.Schema, at *Path, path string) (name, rest str
 	return "", "", fmt.Errorf("the path %s is ambiguous; write %s", p.path, strings.Join(spelled, " or "))
 }
 
-// FirstName splits the first name off a path of an external lock: what is before a dot or bracket, or a name in quotes, as in
-// `["a.b"]`, which can hold any of them.
+// FirstName splits the first name off a path of an external lock: what is before a dot or bracket, or a name in quotes,
+// as in `["a.b"]`, which can hold any of them.
 func FirstName(path string) (name, rest string, quoted bool) {
 	if inner, ok := strings.CutPrefix(path, "["); ok {
 		if text, err := strconv.QuotedPrefix(inner); err == nil && strings.HasPrefix(inner[len(text):], "]") {
@@ -293,9 +293,10 @@ type Misread struct {
 	Message    string
 }
 
-// Translate returns s with the aliases replaced by the locks that they mean, in every keyword. It leaves s as it is, and
-// returns it where there are no aliases at all. Values that cannot be read are misread, in the order of their paths; such a
-// key locks nothing, so the caller refuses the schema. $refs are not followed. Cost: linear in the schema.
+// Translate returns s with the aliases replaced by the locks that they mean, in every keyword. It leaves s as it is,
+// and returns it where there are no aliases at all. Values that cannot be read are misread, in the order of their
+// paths; such a key locks nothing, so the caller refuses the schema. $refs are not followed. Cost: linear in the
+// schema.
 func (a Aliases) Translate(s *spec.Schema) (*spec.Schema, []Misread) {
 	if len(a) == 0 || s == nil {
 		return s, nil
@@ -395,16 +396,16 @@ func addLocks(ext spec.Extensions, locks []Lock) {
 	}
 }
 
-// The words that other dialects list: the operations that may write a field, as in x-ms-mutability, of which update leaves
-// it free; and the field behaviors of AIP-203, of which IMMUTABLE locks it.
+// The words that other dialects list: the operations that may write a field, as in x-ms-mutability, of which update
+// leaves it free; and the field behaviors of AIP-203, of which IMMUTABLE locks it.
 var (
 	operations = [...]string{"create", "read", "update"}
 	behaviors  = [...]string{"immutable", "optional", "required", "output_only", "input_only", "unordered_list", "non_empty_default", "identifier",
 		"field_behavior_unspecified"}
 )
 
-// meansLock reports whether the value of an alias locks the field: true does, false and null do not. A list of operations
-// does unless update is among them, and one of field behaviors if IMMUTABLE is. Any other value is an error.
+// meansLock reports whether the value of an alias locks the field: true does, false and null do not. A list of
+// operations does unless update is among them, and one of field behaviors if IMMUTABLE is. Any other value is an error.
 func meansLock(value any) (bool, error) {
 	switch {
 	case isTrue(value):

@@ -25,8 +25,8 @@ const (
 	NoRemoveItem  Lock = "NoRemoveItem"
 )
 
-// Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it. In lists of errors the words
-// of x-fieldlock-update have UpstreamText instead.
+// Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it. In lists of
+// errors the words of x-fieldlock-update have UpstreamText instead.
 const Refused = "field is immutable"
 
 // Refusal returns the message for a change that l refuses, as far as it is the same for every change and value.
@@ -48,8 +48,8 @@ func (l Lock) Refusal() string {
 	return Refused
 }
 
-// UpstreamText returns the text of the errors that Kubernetes' declarative validation (k8s.io/apimachinery, pkg/api/validate) has
-// for a word of +k8s:update, "" for a lock that is no such word.
+// UpstreamText returns the text of the errors that Kubernetes' declarative validation (k8s.io/apimachinery,
+// pkg/api/validate) has for a word of +k8s:update, "" for a lock that is no such word.
 func (l Lock) UpstreamText() string {
 	switch l {
 	case NoSet:
@@ -245,12 +245,12 @@ const (
 	KeyUpdate        = "x-fieldlock-update"
 	KeyNormalize     = "x-kubernetes-normalize"
 
-	// KeyMapListOrder is allowed next to a lock. Its one value, "ignored", makes that lock compare lists of list-type map
-	// by key and without order, as CEL does. Locks made from CEL rules carry it.
+	// KeyMapListOrder is allowed next to a lock. Its one value, "ignored", makes that lock compare lists of list-type
+	// map by key and without order, as CEL does. Locks made from CEL rules carry it.
 	KeyMapListOrder = "x-fieldlock-map-list-order"
 
-	// KeyDropped lists the extension keys of other dialects below keywords of a JSON Schema that only validate, which are not
-	// read further. An alias among them is a mistake.
+	// KeyDropped lists the extension keys of other dialects below keywords of a JSON Schema that only validate, which
+	// are not read further. An alias among them is a mistake.
 	KeyDropped = "x-fieldlock-dropped"
 
 	KeyListType        = "x-kubernetes-list-type"

@@ -30,8 +30,8 @@ func (m *Marks) Has(l Lock) bool { return slices.Contains(m.Locks, l) }
 // Locked reports whether the node has a lock.
 func (m *Marks) Locked() bool { return len(m.Locks) > 0 }
 
-// KeyLock returns the lock on keys that the node has as a key of its own (x-kubernetes-immutable-keys, -addition-only or
-// -deletion-only), or "".
+// KeyLock returns the lock on keys that the node has as a key of its own (x-kubernetes-immutable-keys, -addition-only
+// or -deletion-only), or "".
 func (m *Marks) KeyLock() Lock {
 	for _, l := range m.Locks {
 		if l.OnKeys() && l.Key() != KeyUpdate {
@@ -78,8 +78,8 @@ type Problem struct {
 }
 
 // ReadMarks returns what the keys in ext say, and the problems of those that cannot be read, sorted by key. A lock that
-// cannot be read is not in the marks; the caller refuses the schema. Cost: O(keys), and no allocation if fieldlock reads
-// none of them.
+// cannot be read is not in the marks; the caller refuses the schema. Cost: O(keys), and no allocation if fieldlock
+// reads none of them.
 //
 // It knows the forms that schemas come in: a decoded document keeps the letter case of its keys while the getters of
 // kube-openapi look up in lower case; a structural schema stores []string where JSON stores []any; openapi-gen writes
@@ -183,8 +183,8 @@ func (r *marksReader) oneOf(key string, value any, id string, allowed ...string)
 // isTrue reports whether value is true or, as openapi-gen writes it, "true".
 func isTrue(value any) bool { return value == true || value == "true" }
 
-// stringsOf reads a list of strings: []any as decoded, []string as a structural schema stores it, or a single string, as
-// openapi-gen may write it.
+// stringsOf reads a list of strings: []any as decoded, []string as a structural schema stores it, or a single string,
+// as openapi-gen may write it.
 func stringsOf(value any) ([]string, bool) {
 	switch value := value.(type) {
 	case []string:

@@ -1,9 +1,9 @@
 // Package schema reads OpenAPI schemas for everything in fieldlock that asks what a schema locks.
 //
-// [Read] turns a schema into a [Tree] of locations: the root, its properties, the values of maps and the items of lists.
-// It follows $refs by one rule ([RefOf]), reads the marks of each location ([ReadMarks]), and finds locks in parts of
-// the schema that no update is compared along. A location that is reached through several $refs appears once for each,
-// and what is below the definition once for all of them, so that recursive schemas end.
+// [Read] turns a schema into a [Tree] of locations: the root, its properties, the values of maps and the items of
+// lists. It follows $refs by one rule ([RefOf]), reads the marks of each location ([ReadMarks]), and finds locks in
+// parts of the schema that no update is compared along. A location that is reached through several $refs appears once
+// for each, and what is below the definition once for all of them, so that recursive schemas end.
 //
 // One table ([Locks]) says for each lock which key sets it, which changes it refuses and where it is allowed.
 //
@@ -32,8 +32,8 @@ import (
 var SaysLocked = regexp.MustCompile(`(?i)\b(immutable|not mutable)\b|\b(can ?not|can't|may not|must not) be (changed|updated|modified)\b|` +
 	`\bcan only be set (at|on|during|upon) creation\b`)
 
-// Below returns the schema of the value one step below a value of s: step is the name of a member (string) or the index of
-// an item (int). It returns nil where s is nil or says nothing about that value.
+// Below returns the schema of the value one step below a value of s: step is the name of a member (string) or the index
+// of an item (int). It returns nil where s is nil or says nothing about that value.
 func Below(s *spec.Schema, step any) *spec.Schema {
 	name, isName := step.(string)
 	switch {
@@ -53,8 +53,9 @@ func Below(s *spec.Schema, step any) *spec.Schema {
 	return nil
 }
 
-// Nodes yields s and the schemas below it, each with its schema path: those of properties, additionalProperties, items and
-// allOf. Parents come before children, properties in the order of their names. $refs are not followed. Nil s yields nothing.
+// Nodes yields s and the schemas below it, each with its schema path: those of properties, additionalProperties, items
+// and allOf. Parents come before children, properties in the order of their names. $refs are not followed. Nil s yields
+// nothing.
 func Nodes(s *spec.Schema) iter.Seq2[string, *spec.Schema] {
 	return func(yield func(string, *spec.Schema) bool) {
 		if s != nil {
@@ -96,8 +97,8 @@ func (p *part) pointer(path string) string {
 	return path + "/" + p.keyword + "/" + pointer.Escape(p.name)
 }
 
-// parts yields the schemas directly below s: first those that describe values, then those in keywords that only validate, and
-// definitions. Properties are in the order of their names. $refs are not followed.
+// parts yields the schemas directly below s: first those that describe values, then those in keywords that only
+// validate, and definitions. Properties are in the order of their names. $refs are not followed.
 func parts(s *spec.Schema) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		named := func(role Role, keyword string, schemas map[string]spec.Schema) bool {
@@ -174,9 +175,9 @@ func HasMapList(s *spec.Schema) bool {
 	return false
 }
 
-// Edit returns s with changes made: by schema path, what changes the extensions of the node there. It copies only the nodes
-// on the way to a change, and leaves s as it is. It returns the error of the first change that fails, in the order of
-// Nodes, and an error for a path at which s has no node.
+// Edit returns s with changes made: by schema path, what changes the extensions of the node there. It copies only the
+// nodes on the way to a change, and leaves s as it is. It returns the error of the first change that fails, in the
+// order of Nodes, and an error for a path at which s has no node.
 func Edit(s *spec.Schema, changes map[string]func(spec.Extensions) error) (*spec.Schema, error) {
 	e := &editor{changes: changes, touched: map[string]bool{}, made: map[string]bool{}}
 	for path := range changes {
@@ -237,9 +238,9 @@ const (
 	reference // the $ref that the rest of the path starts from
 )
 
-// Path leads from the root of a schema to one of its nodes, or from the target of a $ref. The nil Path is the root. Paths
-// share their beginnings and become text only when they are printed, so that a deep schema costs its depth and not the
-// square of it.
+// Path leads from the root of a schema to one of its nodes, or from the target of a $ref. The nil Path is the root.
+// Paths share their beginnings and become text only when they are printed, so that a deep schema costs its depth and
+// not the square of it.
 type Path struct {
 	up   *Path
 	role Role
@@ -335,7 +336,8 @@ func (p *Path) Pointer() string {
 // Readable turns a schema path, a JSON pointer, into the path for people: "spec.nodes[*].zone".
 func Readable(schemaPath string) string { return PathOf(schemaPath).String() }
 
-// PathOf returns the path of the location that a schema path, a JSON pointer, leads to. Keywords such as allOf are left out.
+// PathOf returns the path of the location that a schema path, a JSON pointer, leads to. Keywords such as allOf are left
+// out.
 func PathOf(schemaPath string) *Path {
 	var p *Path
 	names := pointer.Names(schemaPath)
@@ -368,11 +370,11 @@ func Definitions(s *spec.Schema) Resolver {
 	}
 }
 
-// RefOf returns the $ref of s, or "". A $ref may be wrapped as the only element of allOf, which is how OpenAPI v3 writes
-// a $ref with a description or default next to it; then RefOf returns that element too.
+// RefOf returns the $ref of s, or "". A $ref may be wrapped as the only element of allOf, which is how OpenAPI v3
+// writes a $ref with a description or default next to it; then RefOf returns that element too.
 //
-// An allOf next to properties, items or additionalProperties, or whose element has some of its own, is not a wrapper but
-// a combination of two schemas: s is read as it is, and what is in its allOf only validates.
+// An allOf next to properties, items or additionalProperties, or whose element has some of its own, is not a wrapper
+// but a combination of two schemas: s is read as it is, and what is in its allOf only validates.
 func RefOf(s *spec.Schema) (ref string, wrapped *spec.Schema) {
 	if ref := s.Ref.String(); ref != "" {
 		return ref, nil
@@ -392,7 +394,8 @@ func unresolvable(ref string, err error) Problem {
 	return Problem{Key: "$ref", Rule: rule.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
 }
 
-// readWrapped reads the marks next to a wrapped $ref. A lock there is an error that the search for unchecked marks finds.
+// readWrapped reads the marks next to a wrapped $ref. A lock there is an error that the search for unchecked marks
+// finds.
 func readWrapped(s *spec.Schema) (Marks, []Problem) {
 	marks, problems := ReadMarks(s.Extensions)
 	marks.Locks = nil

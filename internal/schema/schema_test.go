@@ -156,8 +156,8 @@ func TestBehindRefs(t *testing.T) {
 	}
 }
 
-// TestDescendAll: what several locations share is looked at for each, as long as the limit of repeated visits allows, and
-// what contains itself ends.
+// TestDescendAll: what several locations share is looked at for each, as long as the limit of repeated visits allows,
+// and what contains itself ends.
 func TestDescendAll(t *testing.T) {
 	tree := schema.Read(parse(t, `{"properties":{"a":{"$ref":"#/definitions/d"},"b":{"$ref":"#/definitions/d"},"c":{"$ref":"#/definitions/d"}},
 		"definitions":{"d":{"properties":{"x":{"properties":{"y":{}}},"self":{"$ref":"#/definitions/d"}}}}}`), nil)

@@ -235,7 +235,8 @@ func (l *Location) IsMapKey() bool {
 	return marks.ListType == ListMap && slices.Contains(marks.ListMapKeys, l.Name)
 }
 
-// Find returns the location with this schema path, as Path.Pointer writes it, or nil. Cost: O(length of the path + $refs).
+// Find returns the location with this schema path, as Path.Pointer writes it, or nil. Cost: O(length of the path +
+// $refs).
 func (t *Tree) Find(schemaPath string) *Location {
 	found, body, rest := t.Root, t.Root.Body, schemaPath
 	longest := -1
@@ -416,8 +417,8 @@ var objectMeta = map[string]bool{
 	"ownerReferences": true, "finalizers": true, "managedFields": true,
 }
 
-// isObjectMeta reports whether a location of an object is the metadata that Kubernetes knows. Other documents use the name,
-// too: a property metadata with properties of its own, none of which Kubernetes knows, is like any other.
+// isObjectMeta reports whether a location of an object is the metadata that Kubernetes knows. Other documents use the
+// name, too: a property metadata with properties of its own, none of which Kubernetes knows, is like any other.
 func isObjectMeta(l *Location) bool {
 	if l.Role != Property || l.Name != "metadata" {
 		return false
@@ -432,8 +433,9 @@ func (l *Location) Descend(at *Path, look func(l *Location, at *Path) (below boo
 	l.descend(at, 0, look)
 }
 
-// DescendAll is Descend that goes into what several locations share for each of them, but never into itself. Schemas can
-// be written in which the number of ways doubles at each level: after limit repeated visits it does what Descend does.
+// DescendAll is Descend that goes into what several locations share for each of them, but never into itself. Schemas
+// can be written in which the number of ways doubles at each level: after limit repeated visits it does what Descend
+// does.
 func (l *Location) DescendAll(limit int, look func(l *Location, at *Path) (below bool)) {
 	l.descend(nil, limit, look)
 }

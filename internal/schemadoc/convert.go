@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// converter turns schemas of any dialect into OpenAPI schemas, which package rawschema reads. It copies what it changes.
-// The first mistake ends it.
+// converter turns schemas of any dialect into OpenAPI schemas, which package rawschema reads. It copies what it
+// changes. The first mistake ends it.
 type converter struct {
 	err error
 }

@@ -26,12 +26,12 @@ import (
 type Document struct {
 	File string // as given to Read, for messages
 
-	// Kinds are the Kubernetes kinds that the document describes, and the schemas of an OpenAPI document that none of its
-	// kinds refers to, which have a name only. They are sorted by apiVersion and kind.
+	// Kinds are the Kubernetes kinds that the document describes, and the schemas of an OpenAPI document that none of
+	// its kinds refers to, which have a name only. They are sorted by apiVersion and kind.
 	Kinds []Kind
 
-	// Root is the reference to the schema of a JSON Schema, "#"; "" for an OpenAPI document, and for the JSON Schema of a
-	// Kubernetes kind.
+	// Root is the reference to the schema of a JSON Schema, "#"; "" for an OpenAPI document, and for the JSON Schema of
+	// a Kubernetes kind.
 	Root string
 
 	document *yamldoc.Document
@@ -62,9 +62,9 @@ func Read(name string, data []byte) (*Document, error) {
 	return FromDocument(documents[0])
 }
 
-// FromDocument makes a Document of one that was read from a file. It keeps the object and does not change it. It returns an
-// error if the object is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is
-// neither.
+// FromDocument makes a Document of one that was read from a file. It keeps the object and does not change it. It
+// returns an error if the object is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind,
+// such as a CRD, is neither.
 func FromDocument(document *yamldoc.Document) (*Document, error) {
 	object := document.Object
 	_, hasKind := object["kind"].(string)
@@ -145,8 +145,8 @@ func (d *Document) addKinds(value any, path string) {
 	}
 }
 
-// addUnnamed adds the schemas of an OpenAPI document that do not say which kind they describe, but for those that another
-// listed schema refers to.
+// addUnnamed adds the schemas of an OpenAPI document that do not say which kind they describe, but for those that
+// another listed schema refers to.
 func (d *Document) addUnnamed() {
 	listed := map[string]bool{}
 	for _, kind := range d.Kinds {
@@ -224,8 +224,8 @@ func refsIn(value any) map[string]bool {
 // fileOfKind matches the files of catalogues of JSON Schemas: GROUP/KIND_VERSION.json, with a kind in small letters.
 var fileOfKind = regexp.MustCompile(`(?:^|/)([a-z0-9.-]+\.[a-z0-9.-]+)/([a-z0-9]+)_(v[0-9]+(?:(?:alpha|beta)[0-9]+)?)\.json$`)
 
-// addFromFile adds the kind that a JSON Schema of Kubernetes objects describes by the name of its file, if nothing in the
-// schema says it.
+// addFromFile adds the kind that a JSON Schema of Kubernetes objects describes by the name of its file, if nothing in
+// the schema says it.
 func (d *Document) addFromFile() {
 	name := fileOfKind.FindStringSubmatch(d.File)
 	isObject := fieldpath.Value(d.document.Object, "properties", "apiVersion") != nil && fieldpath.Value(d.document.Object, "properties", "kind") != nil
@@ -234,8 +234,8 @@ func (d *Document) addFromFile() {
 	}
 }
 
-// Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe it, the
-// first by reference counts.
+// Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe
+// it, the first by reference counts.
 func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
 	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind) })
 	if i < 0 {
@@ -244,8 +244,8 @@ func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
 	return d.Kinds[i], true
 }
 
-// rootAnchor stands for the document as a whole in the schemas that Resolve returns: spec.Ref does not tell a reference to
-// "#" from none. No anchor begins with a colon.
+// rootAnchor stands for the document as a whole in the schemas that Resolve returns: spec.Ref does not tell a reference
+// to "#" from none. No anchor begins with a colon.
 const rootAnchor = ":root"
 
 // path returns the JSON pointer that a reference means.
@@ -298,8 +298,8 @@ func (d *Document) at(path string) (value any, steps []any, err error) {
 var errOtherDocument = errors.New("it leads to another document; references within the document are followed")
 
 // Resolve returns the schema that a reference names: the Ref of a Kind, Root, or a $ref in the document. It is what
-// immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
-// keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
+// immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if
+// a keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
 func (d *Document) Resolve(ref string) (*spec.Schema, error) {
 	path, err := d.path(ref)
 	if err != nil {
@@ -328,8 +328,9 @@ func (d *Document) Resolve(ref string) (*spec.Schema, error) {
 	return s, nil
 }
 
-// Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
-// last node on the way that exists. A schema path that begins with a reference starts there. Columns count characters.
+// Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of
+// the last node on the way that exists. A schema path that begins with a reference starts there. Columns count
+// characters.
 func (d *Document) Position(ref, schemaPath string) token.Position {
 	if strings.HasPrefix(schemaPath, "#") {
 		ref, schemaPath = schemaPath, ""

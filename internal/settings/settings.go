@@ -17,8 +17,9 @@
 //	tools: {clusters: flux}
 //	fetch-hosts: [charts.example.internal]
 //
-// In a comparison of two revisions, accept counts from the new one. The keys locks, aliases, refuse-deletions
-// and strict count from both, and the others from the old one, so that a change cannot excuse itself. Nothing in the file can run a command.
+// In a comparison of two revisions, accept counts from the new one. The keys locks, aliases, refuse-deletions and
+// strict count from both, and the others from the old one, so that a change cannot excuse itself. Nothing in the file
+// can run a command.
 package settings
 
 import (
@@ -62,7 +63,8 @@ type Settings struct {
 	tools   map[string]tool.Name // by file or directory
 }
 
-// Release is one rendering of a chart: with the name and namespace of a release, "" for the default, and with files of values.
+// Release is one rendering of a chart: with the name and namespace of a release, "" for the default, and with files of
+// values.
 type Release struct {
 	Name, Namespace string
 	Values          []string
@@ -103,9 +105,9 @@ func (s *Settings) located(paths any, n int) any {
 	return [2]any{s.Dir, paths}
 }
 
-// Parse reads a file; messages call it name. An empty file has no settings. Every mistake is an error, so that a misspelled key
-// cannot mean nothing. With an error, the settings have the keys that only add refusals, as far as they can be read: locks, aliases,
-// refuse-deletions and strict.
+// Parse reads a file; messages call it name. An empty file has no settings. Every mistake is an error, so that a
+// misspelled key cannot mean nothing. With an error, the settings have the keys that only add refusals, as far as they
+// can be read: locks, aliases, refuse-deletions and strict.
 func Parse(name string, data []byte) (*Settings, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {
@@ -370,15 +372,16 @@ func Postponed(newSide, oldSide *Settings) []string {
 	return names
 }
 
-// Paths are relative to the directory of the settings. They count in trees, whose roots may be above that directory, or below it.
-// If all trees are elsewhere, paths are relative to the root of each. In a pattern, "**" stands for any number of directories,
-// and the other characters mean what they mean to path.Match. A pattern that matches a directory matches everything below it.
+// Paths are relative to the directory of the settings. They count in trees, whose roots may be above that directory, or
+// below it. If all trees are elsewhere, paths are relative to the root of each. In a pattern, "**" stands for any
+// number of directories, and the other characters mean what they mean to path.Match. A pattern that matches a directory
+// matches everything below it.
 
 // ReadsAll reports whether exclude is an empty list: then expected output of tests is read, too.
 func (s *Settings) ReadsAll() bool { return s.exclude != nil && len(s.exclude) == 0 }
 
-// Excludes returns a function that reports whether exclude hides a file of a tree, whose root is one of roots: those of OLD and
-// NEW, if both are directories. It returns nil if nothing is hidden.
+// Excludes returns a function that reports whether exclude hides a file of a tree, whose root is one of roots: those of
+// OLD and NEW, if both are directories. It returns nil if nothing is hidden.
 func (s *Settings) Excludes(roots ...string) func(name string) bool {
 	if len(s.exclude) == 0 {
 		return nil
@@ -395,8 +398,8 @@ func (s *Settings) Excludes(roots ...string) func(name string) bool {
 	}
 }
 
-// Charts returns, for the directories of charts in a tree, whose root is one of roots, how each chart is rendered. A file outside of the
-// tree has a name that no tree has.
+// Charts returns, for the directories of charts in a tree, whose root is one of roots, how each chart is rendered. A
+// file outside of the tree has a name that no tree has.
 func (s *Settings) Charts(roots ...string) map[string][]Release {
 	all := map[string][]Release{}
 	for _, dir := range slices.Sorted(maps.Keys(s.charts)) {
@@ -420,8 +423,8 @@ func (s *Settings) Charts(roots ...string) map[string][]Release {
 	return all
 }
 
-// Tools returns a function that returns who deploys a file of a tree, whose root is one of roots: the tool of the longest path in tools
-// that holds it, otherwise tool.
+// Tools returns a function that returns who deploys a file of a tree, whose root is one of roots: the tool of the
+// longest path in tools that holds it, otherwise tool.
 func (s *Settings) Tools(roots ...string) func(name string) tool.Name {
 	return func(name string) tool.Name {
 		found, longest := s.Tool, -1
@@ -481,8 +484,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// matches reports whether a pattern matches a path, or a directory that the path leads through. Where "**" stands for too few
-// steps, only the last one is made longer, so the cost is at most the product of both lengths.
+// matches reports whether a pattern matches a path, or a directory that the path leads through. Where "**" stands for
+// too few steps, only the last one is made longer, so the cost is at most the product of both lengths.
 func matches(pattern, name []string) bool {
 	p, n, stars, end := 0, 0, -1, 0 // the last "**" is at stars, and stands for the steps before end
 	for p < len(pattern) {

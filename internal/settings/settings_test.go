@@ -128,7 +128,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestExcludes: patterns are those of paths, "**" stands for any number of directories, and a directory for what is in it.
+// TestExcludes: patterns are those of paths, "**" stands for any number of directories, and a directory for what is in
+// it.
 func TestExcludes(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string

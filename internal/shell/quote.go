@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Quote quotes a word where a shell needs that: names come from anywhere, and people copy commands. The result is one line: a
-// word with control characters is written with their codes, as in $'a\012b'.
+// Quote quotes a word where a shell needs that: names come from anywhere, and people copy commands. The result is one
+// line: a word with control characters is written with their codes, as in $'a\012b'.
 func Quote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@%+,", r)
@@ -22,8 +22,8 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Resolved returns a word, or a placeholder for one with a variable that nothing has replaced, such as ${APP}: no object
-// has such a name.
+// Resolved returns a word, or a placeholder for one with a variable that nothing has replaced, such as ${APP}: no
+// object has such a name.
 func Resolved(word, placeholder string) string {
 	if strings.Contains(word, "${") {
 		return placeholder

@@ -77,7 +77,8 @@ const (
 	applicationSet    = "ApplicationSet "
 )
 
-// DefinedByObject reports whether a unit, by its name, is one that an object defines. Files define the others: kustomizations and charts.
+// DefinedByObject reports whether a unit, by its name, is one that an object defines. Files define the others:
+// kustomizations and charts.
 func DefinedByObject(unit string) bool {
 	for _, kind := range []string{fluxKustomization, helmRelease, application, applicationSet} {
 		if strings.HasPrefix(unit, kind) {
@@ -89,8 +90,9 @@ func DefinedByObject(unit string) bool {
 
 const resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 
-// Outlives returns why a stored object stays when the unit that it is part of is deleted, "" if it does not. It is as Kept, except
-// that Argo CD has another option for that, leaves all CRDs, and heeds Helm's annotation (controller/appcontroller.go: shouldBeDeleted).
+// Outlives returns why a stored object stays when the unit that it is part of is deleted, "" if it does not. It is as
+// Kept, except that Argo CD has another option for that, leaves all CRDs, and heeds Helm's annotation
+// (controller/appcontroller.go: shouldBeDeleted).
 func (a Applier) Outlives(obj map[string]any) string {
 	if a.Tool != ArgoCD {
 		return a.Kept(obj)

@@ -1,7 +1,7 @@
 package tool
 
-// A deletion that loses data has ways out, too: the manifest can stay, and each tool knows a mark with which it keeps an object whose
-// manifest goes. A mark has to be in the cluster before the manifest goes, so it takes two changes:
+// A deletion that loses data has ways out, too: the manifest can stay, and each tool knows a mark with which it keeps
+// an object whose manifest goes. A mark has to be in the cluster before the manifest goes, so it takes two changes:
 //
 //	1. add the annotation kustomize.toolkit.fluxcd.io/prune: disabled, and let Flux apply it
 //	2. remove the manifest
@@ -13,7 +13,8 @@ type Gone struct {
 	WithUnit string
 }
 
-// WaysToKeep returns the ways to keep an object that the tool would delete, the gentlest first; nil where nobody deletes it.
+// WaysToKeep returns the ways to keep an object that the tool would delete, the gentlest first; nil where nobody
+// deletes it.
 func (a Applier) WaysToKeep(g Gone) []string {
 	if !a.Deletes() || a.Keeps && g.WithUnit == "" {
 		return nil
@@ -60,8 +61,8 @@ func (a Applier) outliveMark() string {
 	return a.keepMark()
 }
 
-// keepEdit is the edit of an object that defines a unit with which the objects of the unit stay when it goes, as Defines reads it; ""
-// for other objects.
+// keepEdit is the edit of an object that defines a unit with which the objects of the unit stay when it goes, as
+// Defines reads it; "" for other objects.
 func keepEdit(obj map[string]any) string {
 	d, ok := Defines(obj)
 	if !ok || d.Stays != "" {

@@ -1,5 +1,6 @@
-// Package tool knows how deployment tools make objects: by which requests they update them, and by which marks an object
-// tells its tool to leave it alone, to replace it, or to keep it. Each rule names the source that it was read in:
+// Package tool knows how deployment tools make objects: by which requests they update them, and by which marks an
+// object tells its tool to leave it alone, to replace it, or to keep it. Each rule names the source that it was read
+// in:
 //
 //	Argo CD   github.com/argoproj/argo-cd at 37ee0097cf85, below gitops-engine/pkg
 //	Flux      github.com/fluxcd/kustomize-controller at 186fb3b29138, github.com/fluxcd/pkg/ssa v0.76.2
@@ -54,7 +55,8 @@ type Applier struct {
 	Forced bool
 	// Keeps is set where the tool deletes no object that the unit no longer has.
 	Keeps bool
-	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor deletes them.
+	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor
+	// deletes them.
 	InstallsOnce bool
 	// Uninstalls is why the tool deletes the objects of OLD before it applies those of NEW, "" where it updates them.
 	Uninstalls string
@@ -121,9 +123,10 @@ func (a Applier) fluxForces(newObj, oldObj map[string]any) bool {
 	return a.Forced || a.is(Flux) && (marked(newObj, force, "enabled") || marked(oldObj, force, "enabled"))
 }
 
-// Insists reports whether a requested replacement is made though the server's answer to the update is not Invalid: by kubectl replace
-// --force, and with kapp's always-replace. Flux does it for what says "is immutable" (ssa/errors/immutable.go: IsImmutableError);
-// kubectl apply --force and kapp's fallback-on-replace do nothing then. says is a webhook's text, "" for other answers.
+// Insists reports whether a requested replacement is made though the server's answer to the update is not Invalid: by
+// kubectl replace --force, and with kapp's always-replace. Flux does it for what says "is immutable"
+// (ssa/errors/immutable.go: IsImmutableError); kubectl apply --force and kapp's fallback-on-replace do nothing then.
+// says is a webhook's text, "" for other answers.
 func (a Applier) Insists(newObj, oldObj map[string]any, says string) bool {
 	switch {
 	case a.fluxForces(newObj, oldObj) && immutableText.MatchString(says):
@@ -188,15 +191,15 @@ const (
 
 // Fate returns what the tool does with an object that was a hook or is one now; all others are Updated.
 //
-// Helm deletes what is no longer in the manifest of a release, and hooks are not (kube/client.go: Update). Before that it runs the
-// hooks of pre-upgrade, which it deletes first if their policy is before-hook-creation, the default; otherwise it finds the object
-// there (action/hooks.go: execHook), and Helm 4 updates it then, if it applies server-side. A hook that becomes an ordinary object is
-// still there, unless it was deleted when it succeeded, and Helm does not take over an object without its annotations
-// (action/validate.go: existingResourceConflict); Flux's HelmRelease does (internal/action/upgrade.go: newUpgrade, TakeOwnership).
-// Helm never deletes a CRD for a hook.
+// Helm deletes what is no longer in the manifest of a release, and hooks are not (kube/client.go: Update). Before that
+// it runs the hooks of pre-upgrade, which it deletes first if their policy is before-hook-creation, the default;
+// otherwise it finds the object there (action/hooks.go: execHook), and Helm 4 updates it then, if it applies
+// server-side. A hook that becomes an ordinary object is still there, unless it was deleted when it succeeded, and Helm
+// does not take over an object without its annotations (action/validate.go: existingResourceConflict); Flux's
+// HelmRelease does (internal/action/upgrade.go: newUpgrade, TakeOwnership). Helm never deletes a CRD for a hook.
 //
-// Argo CD deletes what is there before it creates a hook if the policy is BeforeHookCreation, the default, and applies the hook
-// otherwise (sync/sync_task.go: deleteBeforeCreation). An ordinary object that was a hook is applied, too.
+// Argo CD deletes what is there before it creates a hook if the policy is BeforeHookCreation, the default, and applies
+// the hook otherwise (sync/sync_task.go: deleteBeforeCreation). An ordinary object that was a hook is applied, too.
 func (a Applier) Fate(newObj, oldObj map[string]any) Fate {
 	is, was := a.Recreated(newObj), a.Recreated(oldObj)
 	switch {
@@ -339,7 +342,8 @@ func (a Applier) LeftAlone(obj map[string]any) string {
 	return ""
 }
 
-// Kept returns the mark by which a stored object tells its tool not to delete it when the manifest is gone, "" for none:
+// Kept returns the mark by which a stored object tells its tool not to delete it when the manifest is gone, "" for
+// none:
 //   - Flux: prune: disabled, reconcile: disabled, ssa: Ignore (controller/kustomization_controller.go: DeleteOptions);
 //   - Argo CD: Prune=false (sync/sync_context.go: isPruningDisabled);
 //   - Helm: helm.sh/resource-policy: keep (kube/client.go: update);

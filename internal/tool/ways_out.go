@@ -16,22 +16,24 @@ type Refused struct {
 	Precious bool
 	// Asked is set where the object asks the tool already to delete it and create it again.
 	Asked bool
-	// Unforced is set where the answer to the update may be another one than Invalid, such as that of a webhook: Flux replaces
-	// nothing then.
+	// Unforced is set where the answer to the update may be another one than Invalid, such as that of a webhook: Flux
+	// replaces nothing then.
 	Unforced bool
 }
 
-// KubectlApply is the command that applies an object in ways out that are written for kubectl: the last one of a command line.
+// KubectlApply is the command that applies an object in ways out that are written for kubectl: the last one of a
+// command line.
 const KubectlApply = "kubectl apply -f FILE"
 
 // Comment separates a command from what it means, in a way out.
 const Comment = "   # "
 
-// AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in brackets.
+// AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in
+// brackets.
 const AfterMerge = "after the merge"
 
-// Step ends each line of a way out that has several. A way is a step alone, or a heading that ends with a colon, if it needs one, and
-// steps that are done in their order:
+// Step ends each line of a way out that has several. A way is a step alone, or a heading that ends with a colon, if it
+// needs one, and steps that are done in their order:
 //
 //	keep the volume with its data:
 //	scale the pods that use the claim down to 0
@@ -51,12 +53,13 @@ func Steps(way string) (heading string, steps []string) {
 // InManifest begins a step that edits the manifest further.
 const InManifest = "in its manifest, "
 
-// WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written for kubectl:
-// sentences, and commands with a Comment.
+// WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written
+// for kubectl: sentences, and commands with a Comment.
 //
-// Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change. Where that
-// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. A way with several
-// steps that deletes what has data pauses the tool, which would create the object again between two of them. Read in:
+// Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change.
+// Where that is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates
+// it again. A way with several steps that deletes what has data pauses the tool, which would create the object again
+// between two of them. Read in:
 //   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
 //     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
 //     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
@@ -74,7 +77,8 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 	return ways
 }
 
-// wayOut returns what becomes of one way: none, or several where the tool has alternatives to the step that applies the object.
+// wayOut returns what becomes of one way: none, or several where the tool has alternatives to the step that applies the
+// object.
 func (a Applier) wayOut(way string, r Refused) []string {
 	heading, steps := Steps(way)
 	join := func(parts ...[]string) string {
@@ -157,11 +161,11 @@ func (a Applier) apply(step string, r Refused) string {
 	return command
 }
 
-// pause returns the steps that pause a tool which applies what is merged, and the tool as it applies when it goes on. paused is false
-// where nothing has to be paused: the tool waits for a command, or the object has no data.
+// pause returns the steps that pause a tool which applies what is merged, and the tool as it applies when it goes on.
+// paused is false where nothing has to be paused: the tool waits for a command, or the object has no data.
 //
-// Read in Argo CD: controller/appcontroller.go: the annotation is one of the Application in the cluster, which an Application around it
-// leaves alone.
+// Read in Argo CD: controller/appcontroller.go: the annotation is one of the Application in the cluster, which an
+// Application around it leaves alone.
 func (a Applier) pause(r Refused) (steps []string, resumed Applier, paused bool) {
 	if !r.Precious || !a.merges() {
 		return nil, a, false
@@ -195,8 +199,8 @@ func (a Applier) merges() bool {
 // isRelease reports whether Flux installs the release of Helm.
 func (a Applier) isRelease() bool { return a.Tool == Helm && strings.HasPrefix(a.Apply, "flux ") }
 
-// replaceMarks says how the tool is asked to delete and create an object; nil if it cannot be asked, or should not be. text is
-// what that means for the object, "" if nothing more is to say.
+// replaceMarks says how the tool is asked to delete and create an object; nil if it cannot be asked, or should not be.
+// text is what that means for the object, "" if nothing more is to say.
 func (a Applier) replaceMarks(r Refused, text string) []string {
 	if r.Precious {
 		return nil
@@ -237,8 +241,8 @@ func parenthesis(text string) string {
 	return " (" + text + ")"
 }
 
-// A repository does not always tell who deploys it: the Applications or Kustomizations may be in another one. Then the settings can
-// name the tool, as in "tool: argo-cd". A unit that tells knows better.
+// A repository does not always tell who deploys it: the Applications or Kustomizations may be in another one. Then the
+// settings can name the tool, as in "tool: argo-cd". A unit that tells knows better.
 
 // byWord has the tools that the settings can name.
 var byWord = map[string]Name{"argo-cd": ArgoCD, "flux": Flux, "helm": Helm, "kubectl": Kubectl}
@@ -249,8 +253,9 @@ func Words() []string { return slices.Sorted(maps.Keys(byWord)) }
 // Named returns the tool of a word, "" if there is none.
 func Named(word string) Name { return byWord[word] }
 
-// By returns the applier of objects if the settings name a tool; the first tool that they name counts. Flux has Helm install
-// charts. The settings do not say which Application or release holds the objects, so the commands have placeholders.
+// By returns the applier of objects if the settings name a tool; the first tool that they name counts. Flux has Helm
+// install charts. The settings do not say which Application or release holds the objects, so the commands have
+// placeholders.
 func (a Applier) By(t Name) Applier {
 	switch {
 	case t == "" || a.Assumed || a.Tool != "" && !a.Lone:

@@ -115,7 +115,8 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
-// TestSteps: the steps of a way stay in their order for each tool, which is paused where it would make the object again between them.
+// TestSteps: the steps of a way stay in their order for each tool, which is paused where it would make the object again
+// between them.
 func TestSteps(t *testing.T) {
 	const data = "keep the volume:\nscale down\nkubectl delete pvc/data\n" + KubectlApply + Comment + "it binds\nscale up"
 	claim := Refused{Kind: "PersistentVolumeClaim", Name: "data", File: "new.yaml", Precious: true}

@@ -6,9 +6,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
-// Updates that one transition rule refuses and nothing else does. A rule for which there is none may be dead: self.n >= oldSelf.n
-// refuses nothing where the schema says that n is 1. One that refuses each first write of the status locks controllers out:
-// has(self.status) == has(oldSelf.status).
+// Updates that one transition rule refuses and nothing else does. A rule for which there is none may be dead: self.n >=
+// oldSelf.n refuses nothing where the schema says that n is 1. One that refuses each first write of the status locks
+// controllers out: has(self.status) == has(oldSelf.status).
 
 // Refuses reports whether it finds an update of valid objects that a transition rule refuses and nothing else does. A
 // rule for which there is none is dead; not finding one within a bounded effort proves nothing.
@@ -38,8 +38,8 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	return w.refusedBy(schemaPath, index)
 }
 
-// LocksStatus reports whether a transition rule refuses each first write of the status that it tries: an update from an object
-// without a status to the same one with it, which nothing else refuses.
+// LocksStatus reports whether a transition rule refuses each first write of the status that it tries: an update from an
+// object without a status to the same one with it, which nothing else refuses.
 func (k *Kind) LocksStatus(version, schemaPath string, index int) bool {
 	v := k.version(version)
 	if v == nil {

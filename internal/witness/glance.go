@@ -6,15 +6,15 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
-// How hard a way is tried. Most ways need a glance at objects made from the schema, as they are. For self.bucket == oldSelf.bucket
-// on a field of the optional object backup, these are
+// How hard a way is tried. Most ways need a glance at objects made from the schema, as they are. For self.bucket ==
+// oldSelf.bucket on a field of the optional object backup, these are
 //
 //	{backup: {bucket: a}}, {}, {backup: {bucket: b}}
 //
-// A search repairs objects that are refused, which is worth little where a transition rule refuses the first step itself: with the
-// companion !has(oldSelf.backup) || has(self.backup), no other value makes the server accept {} in the middle. Such a rule is
-// called a keeper. If it reads nothing else (alone), or many searches against it were in vain, there is no search; otherwise there
-// is a short one.
+// A search repairs objects that are refused, which is worth little where a transition rule refuses the first step
+// itself: with the companion !has(oldSelf.backup) || has(self.backup), no other value makes the server accept {} in the
+// middle. Such a rule is called a keeper. If it reads nothing else (alone), or many searches against it were in vain,
+// there is no search; otherwise there is a short one.
 
 // search returns a sequence that takes w, nil if it finds none within a bounded effort.
 func (k *Kind) search(w *way, effort Effort) *candidate {
@@ -46,8 +46,8 @@ func (k *Kind) search(w *way, effort Effort) *candidate {
 	return found
 }
 
-// keptBy returns a transition rule that refuses the first step of the likeliest sequences, as the companion of a field does
-// that keeps it: !has(oldSelf.f) || has(self.f). It returns nil if there is none, or if w is not about one rule.
+// keptBy returns a transition rule that refuses the first step of the likeliest sequences, as the companion of a field
+// does that keeps it: !has(oldSelf.f) || has(self.f). It returns nil if there is none, or if w is not about one rule.
 func (w *way) keptBy() *celrun.Rule {
 	var keeper *celrun.Rule
 	for _, s := range w.starts[:min(len(w.starts), manyKept)] {
@@ -65,8 +65,8 @@ func (w *way) keptBy() *celrun.Rule {
 	return keeper
 }
 
-// alone reports whether a rule reads nothing but what w is without meanwhile, and what is around it, and compares none of it
-// with a constant. What such a rule refuses once, it refuses whatever the rest of the objects is.
+// alone reports whether a rule reads nothing but what w is without meanwhile, and what is around it, and compares none
+// of it with a constant. What such a rule refuses once, it refuses whatever the rest of the objects is.
 func (w *way) alone(keeper *celrun.Rule) bool {
 	v := w.starts[0].versions[1]
 	reads := v.reads[keeper.Text]

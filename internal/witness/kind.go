@@ -56,7 +56,8 @@ type Version struct {
 	effort *effort
 }
 
-// Shared keeps what kinds with the same rules have in common. The zero value is ready to use. It is safe for concurrent use.
+// Shared keeps what kinds with the same rules have in common. The zero value is ready to use. It is safe for concurrent
+// use.
 type Shared struct {
 	celrun.Shared
 	reads sync.Map // *ruleReads by the text of the rule
@@ -116,7 +117,8 @@ func (v *Version) write(value map[string]any) *object {
 	return &object{contents: c.written}
 }
 
-// pruned returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
+// pruned returns a copy of an object of v without the fields that v does not have, which a strict client refuses to
+// send.
 func (v *Version) pruned(obj map[string]any) map[string]any {
 	if !v.Prunes {
 		return maps.Clone(obj)
@@ -202,8 +204,9 @@ func (k *Kind) stored(otherwise *Version) *Version {
 	return otherwise
 }
 
-// How many sequences are judged for one hole: at a glance, in a search, and with one object more. How many objects are judged
-// to find the first valid one of a version, and how many updates to show that a rule which should be dead is not.
+// How many sequences are judged for one hole: at a glance, in a search, and with one object more. How many objects are
+// judged to find the first valid one of a version, and how many updates to show that a rule which should be dead is
+// not.
 const (
 	glanceEffort = 12
 	plainEffort  = 100
@@ -247,9 +250,9 @@ func FromCRD(c *crd.CRD, shared *Shared) *Kind {
 }
 
 // Update judges an update of complete objects, each in the version that its apiVersion says. It returns the locks and
-// transition rules that refuse the update, in the order of their paths, and why the old or the new object is not a valid
-// one, whatever the other is. The error is about an object of another kind or of an unknown version, or a schema that an
-// API server would refuse.
+// transition rules that refuse the update, in the order of their paths, and why the old or the new object is not a
+// valid one, whatever the other is. The error is about an object of another kind or of an unknown version, or a schema
+// that an API server would refuse.
 func (k *Kind) Update(newObj, oldObj map[string]any) (refused []Refusal, mistakes []string, err error) {
 	var versions []*Version
 	for _, obj := range []map[string]any{oldObj, newObj} {
@@ -289,8 +292,8 @@ func (k *Kind) versionOf(obj map[string]any) (*Version, error) {
 	return nil, fmt.Errorf("%v of %v is not the kind %s in %s", obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
 }
 
-// embeddedErrors returns what the server finds wrong with the metadata of the objects embedded in obj. Its validator takes
-// a context since Kubernetes 0.37. Whoever imports locktest chooses the version, so both forms are called.
+// embeddedErrors returns what the server finds wrong with the metadata of the objects embedded in obj. Its validator
+// takes a context since Kubernetes 0.37. Whoever imports locktest chooses the version, so both forms are called.
 func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.ErrorList {
 	switch validate := any(objectmeta.Validate).(type) {
 	case func(*field.Path, any, *structuralschema.Structural, bool) field.ErrorList:
@@ -302,8 +305,8 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
-// object is an object of a version. Judging it counts as steps also if the contents are known from another object: how far a
-// search gets does not depend on what is remembered.
+// object is an object of a version. Judging it counts as steps also if the contents are known from another object: how
+// far a search gets does not depend on what is remembered.
 type object struct {
 	*contents
 	prepared *object
@@ -311,8 +314,8 @@ type object struct {
 	compared map[*object]bool // the old objects of direct updates to it
 }
 
-// contents are what the objects of a version with the same contents have in common: what the version says of them. The ways around
-// the locks and rules of a kind have many objects in common. They must not change.
+// contents are what the objects of a version with the same contents have in common: what the version says of them. The
+// ways around the locks and rules of a kind have many objects in common. They must not change.
 type contents struct {
 	value  map[string]any
 	hash   uint64
@@ -391,7 +394,8 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	return k.bases[version], k.bases[version] != nil
 }
 
-// HasObjects reports whether Valid returns an object of a version. A version whose schema an API server refuses has none.
+// HasObjects reports whether Valid returns an object of a version. A version whose schema an API server refuses has
+// none.
 func (k *Kind) HasObjects(name string) bool {
 	v := k.version(name)
 	if v == nil {

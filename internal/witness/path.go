@@ -16,8 +16,8 @@ import (
 // path leads to a value in an object.
 type path = fieldpath.Path
 
-// reserved reports whether p leads to a value that no edit may change: the whole object, its type, its metadata except for the
-// name.
+// reserved reports whether p leads to a value that no edit may change: the whole object, its type, its metadata except
+// for the name.
 func reserved(p path) bool {
 	if len(p) == 0 {
 		return true
@@ -71,8 +71,8 @@ func (n *node) at(p path) *node {
 // anyStep in a pattern stands for every key of a map and every item of a list.
 const anyStep = celexpr.AnyStep
 
-// expand returns the paths below base that a pattern of names and anyStep leads to in v, a value of schema s. Where a list
-// or map on the way is empty or missing, it goes on with its first item or key.
+// expand returns the paths below base that a pattern of names and anyStep leads to in v, a value of schema s. Where a
+// list or map on the way is empty or missing, it goes on with its first item or key.
 func expand(v any, s *node, base path, pattern []string) []path {
 	if len(pattern) == 0 {
 		return []path{base}
@@ -117,8 +117,8 @@ func locate(v map[string]any, s *node, text string) path {
 	return at
 }
 
-// lacking returns the first of steps into a value of n that lacks it, and how many steps it was read as: a property may have a
-// name with dots. It returns 0 if n does not say what the steps lead to.
+// lacking returns the first of steps into a value of n that lacks it, and how many steps it was read as: a property may
+// have a name with dots. It returns 0 if n does not say what the steps lead to.
 func (n *node) lacking(steps path) (step any, length int) {
 	if _, isIndex := steps[0].(int); isIndex {
 		return steps[0], 1

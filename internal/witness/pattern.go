@@ -120,8 +120,8 @@ func matching(pattern string, minLength, limit int) []string {
 	return found
 }
 
-// patternWriter writes one string that a pattern matches. repeats is how often an unbounded repetition is written beyond
-// its minimum, choice which alternatives and characters are taken.
+// patternWriter writes one string that a pattern matches. repeats is how often an unbounded repetition is written
+// beyond its minimum, choice which alternatives and characters are taken.
 type patternWriter struct {
 	b               strings.Builder
 	repeats, choice int

@@ -53,8 +53,8 @@ const (
 	unevaluated                    // an object with the wrong types was not judged further
 )
 
-// fieldOf returns the path of an error. Where a schema fails as a whole, as with oneOf, the server gives the path at the
-// beginning of the message only.
+// fieldOf returns the path of an error. Where a schema fails as a whole, as with oneOf, the server gives the path at
+// the beginning of the message only.
 func fieldOf(err *field.Error) string {
 	if m := whole.FindStringSubmatch(err.Detail); m != nil && err.Field == "<nil>" {
 		return m[1]

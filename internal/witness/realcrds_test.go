@@ -22,9 +22,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// TestRealCRDs looks for a witness of every hole in the CRDs of other projects: what has none is a note that says "possible", and
-// at most 2 % of all holes. The API server's validators accept and refuse what the witness says they do, also for a client
-// that is strict about unknown fields.
+// TestRealCRDs looks for a witness of every hole in the CRDs of other projects: what has none is a note that says
+// "possible", and at most 2 % of all holes. The API server's validators accept and refuse what the witness says they
+// do, also for a client that is strict about unknown fields.
 func TestRealCRDs(t *testing.T) {
 	proved, missing := 0, 0
 	for _, file := range realcrds.Files(t) {
@@ -64,8 +64,8 @@ func TestRealCRDs(t *testing.T) {
 	}
 }
 
-// prove wants each object of w to have no field that its version lacks, each step to be accepted, and the direct update to be
-// refused.
+// prove wants each object of w to have no field that its version lacks, each step to be accepted, and the direct update
+// to be refused.
 func prove(t *testing.T, c *crd.CRD, k *witness.Kind, w witness.Witness) {
 	t.Helper()
 	for _, obj := range w.Objects {

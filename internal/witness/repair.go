@@ -38,8 +38,8 @@ func (s *sequence) direct() *Version {
 	return s.versions[len(s.versions)-1]
 }
 
-// judge returns the problems of s, and where s has several objects the reasons for which the direct update from the first
-// to the last is refused.
+// judge returns the problems of s, and where s has several objects the reasons for which the direct update from the
+// first to the last is refused.
 func judge(s *sequence) ([]problem, []Refusal) {
 	var problems []problem
 	prepared := make([]*object, len(s.objects))
@@ -232,8 +232,9 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 	return sets
 }
 
-// branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the fields that
-// the schema requires and the values that it lists for fields, then also without what only the other schemas require.
+// branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the
+// fields that the schema requires and the values that it lists for fields, then also without what only the other
+// schemas require.
 func branches(p path, s *node) [][]change {
 	var sets [][]change
 	for _, list := range [][]spec.Schema{s.OneOf, s.AnyOf} {

@@ -108,8 +108,8 @@ func (x *search) run(starts []*sequence) *candidate {
 	return nil
 }
 
-// expand tries edits of c, and returns what has no problem then. After an edit that leaves fewer problems the others wait:
-// what is left may be solved in the same way.
+// expand tries edits of c, and returns what has no problem then. After an edit that leaves fewer problems the others
+// wait: what is left may be solved in the same way.
 func (x *search) expand(c *candidate) *candidate {
 	const waiting = 3
 	for x.budget > 0 && !c.versions[0].effort.over() {
@@ -196,8 +196,8 @@ func (e *effort) spend(n int) {
 // over reports whether no steps are left.
 func (e *effort) over() bool { return e != nil && e.spent >= e.ceiling }
 
-// Allow lets the searches of k take n more steps, whatever is left of those before. A step is about as much work as it is
-// to look at one value of an object. Without Allow each search is bounded, but not all of them together.
+// Allow lets the searches of k take n more steps, whatever is left of those before. A step is about as much work as it
+// is to look at one value of an object. Without Allow each search is bounded, but not all of them together.
 func (k *Kind) Allow(n int) {
 	if k.effort == nil {
 		k.effort = &effort{}
@@ -238,8 +238,8 @@ func (v *Version) weight(c *contents) int {
 	return c.weight
 }
 
-// weight is about how many steps it takes to judge v, which is depth levels below the root: each value with its path, what
-// it is compared with, and the rules, whose errors spell out the values that they are on.
+// weight is about how many steps it takes to judge v, which is depth levels below the root: each value with its path,
+// what it is compared with, and the rules, whose errors spell out the values that they are on.
 func weight(v any, s *structuralschema.Structural, depth int) int {
 	n := 1 + depth
 	if s == nil {
@@ -296,9 +296,9 @@ func Attempts() []Attempt { return []Attempt{Removing, Rekeying, Swapping, Betwe
 
 // Attack looks for ways around every lock and transition rule of the version of obj, starting from obj: without each
 // field above the guarded one, with null and empty values in its place, with its key removed or another one, with other
-// unknown fields, through every other served version, and at random from seed. It calls counts for each breach that it finds; if
-// that returns false, it looks for another way around the same guarded field. It returns how many sequences of each sort it has
-// tried. The error is that obj is not a valid object.
+// unknown fields, through every other served version, and at random from seed. It calls counts for each breach that it
+// finds; if that returns false, it looks for another way around the same guarded field. It returns how many sequences
+// of each sort it has tried. The error is that obj is not a valid object.
 func (k *Kind) Attack(obj map[string]any, seed uint64, counts func(Breach) bool) (tried map[Attempt]int, err error) {
 	v, err := k.versionOf(obj)
 	if err != nil {
@@ -425,8 +425,9 @@ func (v *Version) randomEdit(random *rand.Rand, s *sequence, l *schema.Location)
 	return edit{objects: scopes[random.IntN(len(scopes))], changes: []change{c}}
 }
 
-// RandomUpdate returns an update of small objects of a version that differ at or above the fields at the schema paths in targets, which
-// may be refused, or be no valid objects. ok is false if the version has no valid object within a bounded effort.
+// RandomUpdate returns an update of small objects of a version that differ at or above the fields at the schema paths
+// in targets, which may be refused, or be no valid objects. ok is false if the version has no valid object within a
+// bounded effort.
 func (k *Kind) RandomUpdate(random *rand.Rand, v *Version, targets []string) (newObj, oldObj map[string]any, ok bool) {
 	base, ok := k.with(v, patternOf(targets[random.IntN(len(targets))]))
 	if !ok {

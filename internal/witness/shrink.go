@@ -7,8 +7,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// A witness is printed, so it is made small: one property, key or item after the other is left out while the rest still shows the hole.
-// Of {backup: {bucket: a, region: x}, size: 1}, a way around the lock of bucket needs only {backup: {bucket: a}}.
+// A witness is printed, so it is made small: one property, key or item after the other is left out while the rest still
+// shows the hole. Of {backup: {bucket: a, region: x}, size: 1}, a way around the lock of bucket needs only {backup:
+// {bucket: a}}.
 
 // shortest returns the smallest witness that is left of found.
 func (w *way) shortest(found *candidate) Witness {

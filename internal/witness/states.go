@@ -11,9 +11,10 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// A rule of any form can accept two updates and refuse both at once: self == 0 || self >= oldSelf accepts 3 to 0 and 0 to 1.
-// Which values matter to it is not known, so objects decide: valid ones that differ in what the rule reads, each in one or
-// more of its fields. The rules judge every pair of these states, and a state between two others is the way around.
+// A rule of any form can accept two updates and refuse both at once: self == 0 || self >= oldSelf accepts 3 to 0 and 0
+// to 1. Which values matter to it is not known, so objects decide: valid ones that differ in what the rule reads, each
+// in one or more of its fields. The rules judge every pair of these states, and a state between two others is the way
+// around.
 
 // How many fields of a rule the states differ in, and how many states there are.
 const (
@@ -57,8 +58,8 @@ func has(obj map[string]any, p path) bool {
 	return ok && v != nil
 }
 
-// oneSided reports whether each update of s, and the one from the first object to the last, changes the status or everything
-// else: with the status subresource, an update does not change both.
+// oneSided reports whether each update of s, and the one from the first object to the last, changes the status or
+// everything else: with the status subresource, an update does not change both.
 func (s *sequence) oneSided() bool {
 	apart := func(a, b map[string]any) bool {
 		status, rest := false, false
@@ -192,8 +193,8 @@ func (v *Version) fields(obj map[string]any, node path, reads *ruleReads) []path
 	return leaves[:min(len(leaves), manyFields)]
 }
 
-// choices returns changes of the field at p: to what the constants of a rule, of the other rules that read the field, and
-// the schema suggest, and to nothing.
+// choices returns changes of the field at p: to what the constants of a rule, of the other rules that read the field,
+// and the schema suggest, and to nothing.
 func (v *Version) choices(p path, reads *ruleReads) []change {
 	at := v.schemaAt(p)
 	if at == nil {
@@ -242,8 +243,8 @@ func distinctOf(all []any) []any {
 	return list
 }
 
-// around returns the first sequences of three states such that all rules and locks accept the two steps, and the rule of w
-// refuses the direct way.
+// around returns the first sequences of three states such that all rules and locks accept the two steps, and the rule
+// of w refuses the direct way.
 func (k *Kind) around(v *Version, states []map[string]any, w *way) []*sequence {
 	prepared := make([]*object, len(states))
 	stored := make([]*object, len(states))
@@ -294,7 +295,8 @@ func (k *Kind) around(v *Version, states []map[string]any, w *way) []*sequence {
 	return append(starts, others[:min(len(others), manyStarts)]...)
 }
 
-// Change says what the fields that the rule reads are in the objects, as far as they differ: spec.class is "B", "A", "C".
+// Change says what the fields that the rule reads are in the objects, as far as they differ: spec.class is "B", "A",
+// "C".
 func (s Shown) Change() string {
 	var texts []string
 	for _, at := range s.way.read {

@@ -20,8 +20,8 @@ func values(s *node) []any { return valuesTo(s, 2) }
 // manyValues bounds how many values are tried for one schema.
 const manyValues = 24
 
-// valuesTo varies what is at most depth levels below s; the rest is as small as can be. The bound keeps the cost linear in
-// the schema.
+// valuesTo varies what is at most depth levels below s; the rest is as small as can be. The bound keeps the cost linear
+// in the schema.
 func valuesTo(s *node, depth int) []any {
 	if s == nil {
 		return []any{map[string]any{}, map[string]any{"a": int64(1)}, map[string]any{"b": int64(1)}}

@@ -51,8 +51,8 @@ func (v *Version) pairs(p path, most int) [][2]any {
 	return found[:min(len(found), most)]
 }
 
-// detour goes through an object without the value at the pattern removed. base is a valid object, and full returns one that
-// has a value at a pattern, where it can.
+// detour goes through an object without the value at the pattern removed. base is a valid object, and full returns one
+// that has a value at a pattern, where it can.
 func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string, targets [][]string, most int) *way {
 	at := expand(base, v.node(), nil, removed)[0]
 	w := &way{gone: at}
@@ -136,8 +136,8 @@ func without(v *Version, obj any, p path) []any {
 	return list
 }
 
-// inSteps returns sequences of w with one more object before the last: it has all but the guarded value, which a rule may
-// refuse to have from the beginning.
+// inSteps returns sequences of w with one more object before the last: it has all but the guarded value, which a rule
+// may refuse to have from the beginning.
 func (w *way) inSteps() []*sequence {
 	var list []*sequence
 	for _, s := range w.starts {
@@ -360,8 +360,8 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 	return w
 }
 
-// entries returns the paths of values under a key that can be removed: the first one of the map or list at a path, and one
-// more of a list that has some, because a rule may ask for the first.
+// entries returns the paths of values under a key that can be removed: the first one of the map or list at a path, and
+// one more of a list that has some, because a rule may ask for the first.
 func entries(v *Version, base map[string]any, at path) []path {
 	found := expand(base, v.node(), at, []string{anyStep})[:1]
 	if list, _ := fieldpath.Get(base, at...); list != nil {
@@ -430,9 +430,9 @@ func keysOf(v any, keyFields []string) []string {
 // droppedEffort is how many updates are judged to show that a rule is dropped.
 const droppedEffort = 400
 
-// ShowDropped looks for an update that the kind before refuses and the kind after accepts, in the version of h and because of
-// what guards its fields, or because of the rule that h names, which may be of another version. It reports false when it finds
-// none within a bounded effort. The kinds are those of one CRD before and after an update of it.
+// ShowDropped looks for an update that the kind before refuses and the kind after accepts, in the version of h and
+// because of what guards its fields, or because of the rule that h names, which may be of another version. It reports
+// false when it finds none within a bounded effort. The kinds are those of one CRD before and after an update of it.
 func ShowDropped(after, before *Kind, h Hole) (Witness, bool) {
 	lax, strict := after.version(h.Version), before.version(h.Version)
 	if h.Around != nil {

@@ -11,11 +11,11 @@
 // refuses that, a search repairs the object: it tries other values for the fields that the refusing rule reads, and the
 // constants in that rule. The search is deterministic and bounded by a number of evaluations, never by time.
 //
-// The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (pattern, value), what
-// a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may repair
-// an object (repair), the search and its bounds (search), ways around a lock (way), ways around a rule of any form (states),
-// how hard a way is tried (glance), the smallest witness (shrink), rules that refuse nothing (dead), and the face (witness).
-// Attack makes random updates for users' tests.
+// The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (pattern, value),
+// what a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may
+// repair an object (repair), the search and its bounds (search), ways around a lock (way), ways around a rule of any
+// form (states), how hard a way is tried (glance), the smallest witness (shrink), rules that refuse nothing (dead), and
+// the face (witness). Attack makes random updates for users' tests.
 package witness
 
 import (
@@ -30,8 +30,8 @@ import (
 
 // Hole is a way around a lock or rule that an audit suspects.
 type Hole struct {
-	// Finding has the version that the hole is in, where it goes through another version the lax one; the schema path of
-	// what is removed, renamed or swapped; and the guarded fields, unless Around names a rule.
+	// Finding has the version that the hole is in, where it goes through another version the lax one; the schema path
+	// of what is removed, renamed or swapped; and the guarded fields, unless Around names a rule.
 	crd.Finding
 	// Around is the transition rule that the hole is a way around; nil for whatever guards the fields.
 	Around *RuleAt
@@ -57,8 +57,8 @@ const (
 
 // Witness shows a hole.
 type Witness struct {
-	// Objects are complete objects in the order of writing. Each is valid, every lock and rule accepts each step, and an
-	// update from the first to the last at once is refused.
+	// Objects are complete objects in the order of writing. Each is valid, every lock and rule accepts each step, and
+	// an update from the first to the last at once is refused.
 	Objects []map[string]any `json:"objects"`
 	Refused []Refusal        `json:"-"` // why, one or more
 }
@@ -69,8 +69,8 @@ type Shown struct {
 	found *candidate
 }
 
-// Show looks for objects that show h. It reports false when it finds none within a bounded effort. The same input, in the
-// same order, gives the same objects.
+// Show looks for objects that show h. It reports false when it finds none within a bounded effort. The same input, in
+// the same order, gives the same objects.
 func (k *Kind) Show(h Hole, effort Effort) (Shown, bool) {
 	for _, w := range k.ways(h, effort) {
 		if found := k.search(w, effort); found != nil {
@@ -87,8 +87,8 @@ func (s Shown) Refuses(r RuleAt) bool {
 	})
 }
 
-// Without returns the schema path of the topmost value on the way to a guarded one that the second object lacks and the first
-// one has; "" if it lacks none.
+// Without returns the schema path of the topmost value on the way to a guarded one that the second object lacks and the
+// first one has; "" if it lacks none.
 func (s Shown) Without() string {
 	for _, target := range s.way.targets {
 		for n := range target {
@@ -214,8 +214,8 @@ func (k *Kind) targets(v *Version, h Hole) [][]string {
 	return targets
 }
 
-// concerns reports whether a refusal is about a guarded value of w: at it, above it or below it. Of a way around one rule
-// it is that rule's.
+// concerns reports whether a refusal is about a guarded value of w: at it, above it or below it. Of a way around one
+// rule it is that rule's.
 func (w *way) concerns(r Refusal) bool {
 	if w.rule != nil {
 		return r.rule == *w.rule
@@ -226,8 +226,8 @@ func (w *way) concerns(r Refusal) bool {
 // manyDifferences bounds the values of one field that are tried to make the last object differ.
 const manyDifferences = 6
 
-// differences returns edits after which the last object may differ from the first in what is guarded: other values of the
-// guarded fields, and of what the transition rules there read.
+// differences returns edits after which the last object may differ from the first in what is guarded: other values of
+// the guarded fields, and of what the transition rules there read.
 func (w *way) differences(s *sequence) []edit {
 	var edits []edit
 	last := len(s.objects) - 1

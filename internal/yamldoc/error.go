@@ -28,7 +28,8 @@ var ErrNotObject = errors.New("the document is not an object")
 // ErrEncrypted is wrapped by the error of a file that is encrypted as a whole.
 var ErrEncrypted = errors.New("the file is encrypted")
 
-// IsEncrypted reports whether git-crypt has encrypted a file. Only those who have the key know whether it holds objects.
+// IsEncrypted reports whether git-crypt has encrypted a file. Only those who have the key know whether it holds
+// objects.
 func IsEncrypted(data []byte) bool { return bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) }
 
 // Unwrap returns the cause of the error, or nil.

@@ -356,8 +356,8 @@ func FuzzReadDocuments(f *testing.F) {
 	})
 }
 
-// TestReadSome: the documents that are wanted are what Read returns of them, with their places and numbers. Texts that may hold several
-// documents are read whatever is wanted, and mistakes in what is not read are not found.
+// TestReadSome: the documents that are wanted are what Read returns of them, with their places and numbers. Texts that
+// may hold several documents are read whatever is wanted, and mistakes in what is not read are not found.
 func TestReadSome(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -16,16 +16,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
-// Analyzer reports immutability markers that cannot do what they say (misspelled, above nothing, on a type that cannot have
-// them, on a type that is not the type of any field) optional fields with locked fields below them: two updates that remove
-// and add such a field change what is locked; and locks on a field that is no pointer and has no +normalize, where Go does not tell
-// absent from the zero value and the lock does. An analyzer sees one package, so it leaves out what may be meant
-// or closed elsewhere: locked fields of items whose keys can be removed and added again, fields below a type with a CEL rule that
-// reads oldSelf, NoModify without NoUnset, and the normalizations that only CRDs ask for. The command fieldlock lint judges the
-// whole CRD.
+// Analyzer reports immutability markers that cannot do what they say (misspelled, above nothing, on a type that cannot
+// have them, on a type that is not the type of any field) optional fields with locked fields below them: two updates
+// that remove and add such a field change what is locked; and locks on a field that is no pointer and has no
+// +normalize, where Go does not tell absent from the zero value and the lock does. An analyzer sees one package, so it
+// leaves out what may be meant or closed elsewhere: locked fields of items whose keys can be removed and added again,
+// fields below a type with a CEL rule that reads oldSelf, NoModify without NoUnset, and the normalizations that only
+// CRDs ask for. The command fieldlock lint judges the whole CRD.
 //
-// The category of a diagnostic is "marker", "optional-parent" or "zero-value". Most have a suggested fix. Markers in other packages are not
-// seen: facts about them would make every run analyze all dependencies.
+// The category of a diagnostic is "marker", "optional-parent" or "zero-value". Most have a suggested fix. Markers in
+// other packages are not seen: facts about them would make every run analyze all dependencies.
 var Analyzer = &analysis.Analyzer{
 	Name: "fieldlock",
 	Doc:  doc,
@@ -103,8 +103,8 @@ func titleOf(p markers.Problem) string {
 	return "Add " + strings.Join(p.Fix, " and ")
 }
 
-// edit returns the change that a fix makes at a comment, or above a field. It returns false if there is no fix, or something
-// else on the line.
+// edit returns the change that a fix makes at a comment, or above a field. It returns false if there is no fix, or
+// something else on the line.
 func edit(pass *analysis.Pass, f *token.File, at ast.Node, p markers.Problem) (analysis.TextEdit, bool) {
 	data, err := pass.ReadFile(f.Name())
 	start, offset := f.LineStart(p.Line), f.Offset(at.Pos())

@@ -14,7 +14,8 @@ func TestAnalyzer(t *testing.T) {
 	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), analyzer.Analyzer, "shop", "marks", "storage", "zero")
 }
 
-// TestRealTypes: there is nothing to say about types with right markers: kinds, lists, protobuf tags, types of other packages.
+// TestRealTypes: there is nothing to say about types with right markers: kinds, lists, protobuf tags, types of other
+// packages.
 func TestRealTypes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it type-checks a part of Kubernetes")

@@ -1,5 +1,5 @@
-// Package openapigen puts marks that were read from Go source onto the definitions of openapi-gen, so that an aggregated API
-// server publishes and checks them.
+// Package openapigen puts marks that were read from Go source onto the definitions of openapi-gen, so that an
+// aggregated API server publishes and checks them.
 //
 // Go source is there when code is generated and gone when the server runs. So the marks travel as JSON: `fieldlock
 // markers --definitions FILE PACKAGE...` writes them, go:embed takes them into the server, and Apply puts them onto
@@ -35,9 +35,9 @@ func Parse(data []byte) (Marks, error) {
 
 // Apply returns defs with the marks as extensions. Definitions without marks are shared with defs, which is not
 // changed. A definition is found under its Go name and under the name that it is published with
-// ("com.example.api.v1.Widget"). It is an error where a definition or a schema path is not there, or where the key has another
-// value there: a mark that is dropped would not lock. Nil marks return a copy of the map.
-// Cost: the paths that change are copied.
+// ("com.example.api.v1.Widget"). It is an error where a definition or a schema path is not there, or where the key has
+// another value there: a mark that is dropped would not lock. Nil marks return a copy of the map. Cost: the paths that
+// change are copied.
 func (m Marks) Apply(defs map[string]common.OpenAPIDefinition) (map[string]common.OpenAPIDefinition, error) {
 	out := maps.Clone(defs)
 	for _, name := range slices.Sorted(maps.Keys(m)) {

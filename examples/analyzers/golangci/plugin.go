@@ -1,4 +1,5 @@
-// Package golangci is a module plugin of golangci-lint. Copy it into a module of yours, and name that in .custom-gcl.yml:
+// Package golangci is a module plugin of golangci-lint. Copy it into a module of yours, and name that in
+// .custom-gcl.yml:
 //
 //	version: v2.5.0
 //	plugins:

@@ -1,5 +1,5 @@
-// Package kubeapilinter is kube-api-linter with one more linter, fieldlock, which is on by default. Copy it into a module of
-// yours, and name that in .custom-gcl.yml in the place of kube-api-linter:
+// Package kubeapilinter is kube-api-linter with one more linter, fieldlock, which is on by default. Copy it into a
+// module of yours, and name that in .custom-gcl.yml in the place of kube-api-linter:
 //
 //	version: v2.5.0
 //	plugins:

@@ -1,5 +1,5 @@
-// Command vettool runs the analyzer alone: it starts faster than fieldlock itself, which is a vet tool too, and go vet starts it
-// once for each import.
+// Command vettool runs the analyzer alone: it starts faster than fieldlock itself, which is a vet tool too, and go vet
+// starts it once for each import.
 //
 //	go build -o vettool . && go vet -vettool=$PWD/vettool ./api/...
 package main

@@ -1,8 +1,8 @@
-// Package ask is what the programs that ask operators have in common. Each reads a JSON list of {name, old, new} and prints
-// {name: {refused, error}}, the answers of the operator's own code to the cases of fieldlock's catalogue.
+// Package ask is what the programs that ask operators have in common. Each reads a JSON list of {name, old, new} and
+// prints {name: {refused, error}}, the answers of the operator's own code to the cases of fieldlock's catalogue.
 //
-// A case is judged as the API server does it with kubectl apply: the old manifest is created, with the operator's defaults,
-// and what changed from the old to the new manifest is merged into it, with the defaults once more.
+// A case is judged as the API server does it with kubectl apply: the old manifest is created, with the operator's
+// defaults, and what changed from the old to the new manifest is merged into it, with the defaults once more.
 package ask
 
 import (
@@ -19,8 +19,8 @@ import (
 // Judge returns why an operator refuses an update; nil where it accepts it. The objects are manifests in JSON.
 type Judge func(ctx context.Context, newJSON, oldJSON []byte) error
 
-// Main answers the questions on stdin with the judges of their kinds, by "apiVersion Kind". A question about another kind has
-// no answer: another version of the operator has the kind.
+// Main answers the questions on stdin with the judges of their kinds, by "apiVersion Kind". A question about another
+// kind has no answer: another version of the operator has the kind.
 func Main(ctx context.Context, judges map[string]Judge) {
 	var questions []struct {
 		Name     string
@@ -131,8 +131,8 @@ func fill(value, defaults any) any {
 // badCase begins the error about a case that no cluster can have.
 const badCase = "the old object"
 
-// Update makes the judge of a kind from its defaults, which may be nil, and its validation. The old object is nil while it is
-// created.
+// Update makes the judge of a kind from its defaults, which may be nil, and its validation. The old object is nil while
+// it is created.
 func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *T) error) Judge {
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
 		oldObj, newObj := new(T), new(T)

@@ -1,4 +1,5 @@
-// Package askknative asks the validations of operators that are built on knative.dev/pkg: they tell an update from its context.
+// Package askknative asks the validations of operators that are built on knative.dev/pkg: they tell an update from its
+// context.
 package askknative
 
 import (

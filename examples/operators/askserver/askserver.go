@@ -1,5 +1,5 @@
-// Package askserver asks webhooks that answer admission reviews: functions, or handlers that an operator only registers with its
-// manager, whose webhook server is not started. No API server is reached.
+// Package askserver asks webhooks that answer admission reviews: functions, or handlers that an operator only registers
+// with its manager, whose webhook server is not started. No API server is reached.
 package askserver
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/fieldlock/fieldlock/examples/operators/ask"
 )
 
-// Judges returns the judges of the kinds in a scheme for which setup registers a validating webhook under its usual path. The
-// manager's options can be changed before it is made.
+// Judges returns the judges of the kinds in a scheme for which setup registers a validating webhook under its usual
+// path. The manager's options can be changed before it is made.
 func Judges(
 	addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error, change ...func(*ctrl.Options),
 ) (map[string]ask.Judge, error) {
@@ -71,8 +71,8 @@ func judges(
 // Handler answers an admission review.
 type Handler func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse
 
-// Review returns the judge of a kind from its webhooks. mutate, which may be nil, is asked when an object is created, and not
-// about updates.
+// Review returns the judge of a kind from its webhooks. mutate, which may be nil, is asked when an object is created,
+// and not about updates.
 func Review(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Judge {
 	w := webhook{gvk, mutate, validate}
 	return ask.Update(func(_ context.Context, newObj, oldObj *map[string]any) error {

@@ -1,5 +1,5 @@
-// Command aws asks the webhooks of Cluster API's AWS provider about updates: the cases of fieldlock's catalogue. It reads a
-// JSON list of {name, old, new} and prints {name: {refused, error}}. hack/operators runs it.
+// Command aws asks the webhooks of Cluster API's AWS provider about updates: the cases of fieldlock's catalogue. It
+// reads a JSON list of {name, old, new} and prints {name: {refused, error}}. hack/operators runs it.
 package main
 
 import (

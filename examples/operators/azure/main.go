@@ -1,5 +1,5 @@
-// Command azure asks the webhooks of Cluster API's Azure provider about updates: the cases of fieldlock's catalogue. Its module
-// lies below the provider's path, since they are internal packages; hack/operators runs it.
+// Command azure asks the webhooks of Cluster API's Azure provider about updates: the cases of fieldlock's catalogue.
+// Its module lies below the provider's path, since they are internal packages; hack/operators runs it.
 package main
 
 import (

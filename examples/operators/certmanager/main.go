@@ -1,6 +1,6 @@
-// Command certmanager asks cert-manager's own webhook about updates: the cases of fieldlock's catalogue. It reads a JSON list
-// of {name, old, new} and prints {name: {refused, error}}. Its module lies below cert-manager's path, since the webhook's
-// packages are internal; hack/operators runs it.
+// Command certmanager asks cert-manager's own webhook about updates: the cases of fieldlock's catalogue. It reads a
+// JSON list of {name, old, new} and prints {name: {refused, error}}. Its module lies below cert-manager's path, since
+// the webhook's packages are internal; hack/operators runs it.
 package main
 
 import (

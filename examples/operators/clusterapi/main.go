@@ -1,6 +1,6 @@
-// Command clusterapi asks Cluster API's own webhooks about updates: the cases of fieldlock's catalogue. It reads a JSON list
-// of {name, old, new} and prints {name: {refused, error}}. Its module lies below Cluster API's path, as in the other versions,
-// whose webhooks are internal packages; hack/operators runs it.
+// Command clusterapi asks Cluster API's own webhooks about updates: the cases of fieldlock's catalogue. It reads a JSON
+// list of {name, old, new} and prints {name: {refused, error}}. Its module lies below Cluster API's path, as in the
+// other versions, whose webhooks are internal packages; hack/operators runs it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command clusterapi13 asks the webhooks of Cluster API 1.13 about updates, as clusterapi does those of 1.14. They are internal
-// packages, so its module lies below the path of the control plane; hack/operators runs it.
+// Command clusterapi13 asks the webhooks of Cluster API 1.13 about updates, as clusterapi does those of 1.14. They are
+// internal packages, so its module lies below the path of the control plane; hack/operators runs it.
 package main
 
 import (

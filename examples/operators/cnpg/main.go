@@ -1,5 +1,5 @@
-// Command cnpg asks CloudNativePG's webhooks about updates: the cases of fieldlock's catalogue. Its module lies below the
-// operator's path, since they are internal packages; hack/operators runs it.
+// Command cnpg asks CloudNativePG's webhooks about updates: the cases of fieldlock's catalogue. Its module lies below
+// the operator's path, since they are internal packages; hack/operators runs it.
 package main
 
 import (

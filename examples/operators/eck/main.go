@@ -1,6 +1,6 @@
-// Command eck asks the webhooks of Elastic Cloud on Kubernetes about updates: the cases of fieldlock's catalogue. hack/operators
-// runs it. The webhooks find the storage classes "expands" and "fixed", the default, the StatefulSet of the node set "a" of the
-// Elasticsearch "e", and an autoscaler of the Elasticsearch "s".
+// Command eck asks the webhooks of Elastic Cloud on Kubernetes about updates: the cases of fieldlock's catalogue.
+// hack/operators runs it. The webhooks find the storage classes "expands" and "fixed", the default, the StatefulSet of
+// the node set "a" of the Elasticsearch "e", and an autoscaler of the Elasticsearch "s".
 package main
 
 import (

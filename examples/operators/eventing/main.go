@@ -1,5 +1,5 @@
-// Command eventing asks Knative Eventing's own validation about updates: the cases of fieldlock's catalogue. hack/operators
-// runs it.
+// Command eventing asks Knative Eventing's own validation about updates: the cases of fieldlock's catalogue.
+// hack/operators runs it.
 package main
 
 import (

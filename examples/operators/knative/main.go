@@ -1,4 +1,5 @@
-// Command knative asks Knative Serving's own validation about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command knative asks Knative Serving's own validation about updates: the cases of fieldlock's catalogue.
+// hack/operators runs it.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command kubevirt asks KubeVirt's admission webhooks about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command kubevirt asks KubeVirt's admission webhooks about updates: the cases of fieldlock's catalogue. hack/operators
+// runs it.
 package main
 
 import (

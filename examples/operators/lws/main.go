@@ -1,4 +1,5 @@
-// Command lws asks LeaderWorkerSet's own webhook about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command lws asks LeaderWorkerSet's own webhook about updates: the cases of fieldlock's catalogue. hack/operators runs
+// it.
 package main
 
 import (

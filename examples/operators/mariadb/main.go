@@ -1,5 +1,6 @@
-// Command mariadb asks the webhooks of MariaDB Operator about updates: the cases of fieldlock's catalogue. Its module lies below
-// the operator's path, since they are internal packages; hack/operators runs it with a checkout of the operator.
+// Command mariadb asks the webhooks of MariaDB Operator about updates: the cases of fieldlock's catalogue. Its module
+// lies below the operator's path, since they are internal packages; hack/operators runs it with a checkout of the
+// operator.
 package main
 
 import (

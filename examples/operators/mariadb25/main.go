@@ -1,5 +1,6 @@
-// Command mariadb25 asks the webhooks of MariaDB Operator 25.10 about updates: the cases of fieldlock's catalogue. Its module lies
-// below the operator's path, since they are internal packages; hack/operators runs it with a checkout of the operator.
+// Command mariadb25 asks the webhooks of MariaDB Operator 25.10 about updates: the cases of fieldlock's catalogue. Its
+// module lies below the operator's path, since they are internal packages; hack/operators runs it with a checkout of
+// the operator.
 package main
 
 import (
@@ -22,7 +23,8 @@ const (
 	grant    = `{"spec": {"mariaDbRef": {"waitForIt": true}, "database": "*", "table": "*"}}`
 )
 
-// judge answers as the webhook of a kind does, about objects that this version can have. The defaults are those of the CRD's schema.
+// judge answers as the webhook of a kind does, about objects that this version can have. The defaults are those of the
+// CRD's schema.
 func judge[T any](defaults string, webhook interface {
 	ValidateUpdate(ctx context.Context, oldObj, newObj runtime.Object) (admission.Warnings, error)
 }) ask.Judge {

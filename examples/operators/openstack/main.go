@@ -1,5 +1,5 @@
-// Command openstack asks the webhooks of Cluster API's OpenStack provider about updates: the cases of fieldlock's catalogue.
-// hack/operators runs it.
+// Command openstack asks the webhooks of Cluster API's OpenStack provider about updates: the cases of fieldlock's
+// catalogue. hack/operators runs it.
 package main
 
 import (

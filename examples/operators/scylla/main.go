@@ -1,5 +1,5 @@
-// Command scylla asks Scylla Operator's own validation about updates: the cases of fieldlock's catalogue. hack/operators runs it
-// with a checkout of the operator.
+// Command scylla asks Scylla Operator's own validation about updates: the cases of fieldlock's catalogue.
+// hack/operators runs it with a checkout of the operator.
 package main
 
 import (

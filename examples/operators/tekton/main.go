@@ -1,4 +1,5 @@
-// Command tekton asks Tekton Pipelines' own validation about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command tekton asks Tekton Pipelines' own validation about updates: the cases of fieldlock's catalogue.
+// hack/operators runs it.
 package main
 
 import (

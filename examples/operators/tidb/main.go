@@ -1,4 +1,5 @@
-// Command tidb asks TiDB Operator's own validation about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command tidb asks TiDB Operator's own validation about updates: the cases of fieldlock's catalogue. hack/operators
+// runs it.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command volcano asks Volcano's admission webhooks about updates: the cases of fieldlock's catalogue. hack/operators runs it.
+// Command volcano asks Volcano's admission webhooks about updates: the cases of fieldlock's catalogue. hack/operators
+// runs it.
 package main
 
 import (

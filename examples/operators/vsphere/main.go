@@ -1,5 +1,5 @@
-// Command vsphere asks the webhooks of Cluster API's vSphere provider about updates: the cases of fieldlock's catalogue. Its
-// module lies below the provider's path, since they are internal packages; hack/operators runs it.
+// Command vsphere asks the webhooks of Cluster API's vSphere provider about updates: the cases of fieldlock's
+// catalogue. Its module lies below the provider's path, since they are internal packages; hack/operators runs it.
 package main
 
 import (

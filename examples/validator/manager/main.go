@@ -1,5 +1,6 @@
-// Command manager runs the webhook of package validator in a manager of controller-runtime, with locks from a file: an OpenAPI or JSON Schema
-// for Deployments, and a CRD with locks for the objects of its first version, which need no Go type.
+// Command manager runs the webhook of package validator in a manager of controller-runtime, with locks from a file: an
+// OpenAPI or JSON Schema for Deployments, and a CRD with locks for the objects of its first version, which need no Go
+// type.
 package main
 
 import (
@@ -81,8 +82,8 @@ func guardDeployments(m ctrl.Manager, file string) error {
 	return validator.SetUp(m, locks)
 }
 
-// guardCustom serves /validate-custom with the locks of the first version of a CRD. The builder of webhooks is for kinds that the scheme
-// knows, so this one is registered by its path.
+// guardCustom serves /validate-custom with the locks of the first version of a CRD. The builder of webhooks is for
+// kinds that the scheme knows, so this one is registered by its path.
 func guardCustom(m ctrl.Manager, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

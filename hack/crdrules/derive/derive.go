@@ -1,7 +1,8 @@
 // Package derive makes the data of package crdfacts from CRDs, and proves it.
 //
-// From reads the transition rules of a CRD as `import cel` does. Prove compares the result with the API server's validator on
-// random updates, and withdraws what does not agree. Only facts are kept: fields, locks, defaults of these fields, and messages.
+// From reads the transition rules of a CRD as `import cel` does. Prove compares the result with the API server's
+// validator on random updates, and withdraws what does not agree. Only facts are kept: fields, locks, defaults of these
+// fields, and messages.
 package derive
 
 import (
@@ -40,8 +41,9 @@ func (p *Proof) Add(q Proof) {
 	p.Unproved = append(p.Unproved, q.Unproved...)
 }
 
-// From returns what the transition rules of a CRD say, proved, one kind for each form that its served versions have. Rows that the
-// API server's validator contradicts, and those of versions of which no valid object is found, become unknown.
+// From returns what the transition rules of a CRD say, proved, one kind for each form that its served versions have.
+// Rows that the API server's validator contradicts, and those of versions of which no valid object is found, become
+// unknown.
 func From(c *crd.CRD) ([]*crdfacts.Kind, Proof) {
 	var kinds []*crdfacts.Kind
 	var proof Proof
@@ -184,8 +186,8 @@ func (d *deriver) ofStatus(path fieldpath.Path) bool {
 	return d.version.HasStatus && path[0] == "status"
 }
 
-// result returns k with the rows and what a comparison of their fields needs to know. Where an unknown row has another one
-// above it, it is left out, as the upper one sees all that the lower one sees.
+// result returns k with the rows and what a comparison of their fields needs to know. Where an unknown row has another
+// one above it, it is left out, as the upper one sees all that the lower one sees.
 func (d *deriver) result(k *crdfacts.Kind) *crdfacts.Kind {
 	for _, key := range slices.Sorted(maps.Keys(d.rows)) {
 		row := d.rows[key]

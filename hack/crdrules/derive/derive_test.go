@@ -12,7 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// TestRealCRDs derives the facts of real CRDs and compares them with the CRD's own validator on updates that the proof has not seen.
+// TestRealCRDs derives the facts of real CRDs and compares them with the CRD's own validator on updates that the proof
+// has not seen.
 func TestRealCRDs(t *testing.T) {
 	const unseen = 1000 // a seed that no round of a proof has
 	var sum Proof

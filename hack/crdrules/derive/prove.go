@@ -13,7 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// How many updates are compared for one version: some, and more for each rule. After a row was withdrawn, it starts again.
+// How many updates are compared for one version: some, and more for each rule. After a row was withdrawn, it starts
+// again.
 const (
 	fewUpdates     = 200
 	updatesForRule = 80
@@ -21,8 +22,8 @@ const (
 	rounds         = 6
 )
 
-// prove compares the rows with the API server's validator, and withdraws those that do not agree. The counts are those of the last
-// round, in which nothing was withdrawn.
+// prove compares the rows with the API server's validator, and withdraws those that do not agree. The counts are those
+// of the last round, in which nothing was withdrawn.
 func (d *deriver) prove() Proof {
 	kind := witness.FromCRD(d.version.CRD(), nil)
 	i := slices.IndexFunc(kind.Versions, func(v *witness.Version) bool { return v.Name == d.version.Name })
@@ -70,8 +71,8 @@ func (d *deriver) targets() []string {
 	return targets
 }
 
-// compare compares the rows with the validator of a version on random updates, and withdraws the rows that disagree. agreed reports
-// whether there are none.
+// compare compares the rows with the validator of a version on random updates, and withdraws the rows that disagree.
+// agreed reports whether there are none.
 func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []string, seed uint64) (p Proof, agreed bool) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	wild := randomupdates.New(v.Schema, targets, seed)
@@ -139,7 +140,8 @@ func (d *deriver) withdraw(path string) {
 	d.openAt(at, row.Says)
 }
 
-// add makes the fields unknown that a rule reads which refuses what the rows accept. It reports whether they were so already.
+// add makes the fields unknown that a rule reads which refuses what the rows accept. It reports whether they were so
+// already.
 func (d *deriver) add(text string) bool {
 	before := len(d.rows)
 	for _, r := range d.rules {

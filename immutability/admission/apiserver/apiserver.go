@@ -2,8 +2,9 @@
 // admission chain, or as part of the update strategy of one resource.
 //
 // The proposal places the check after mutation and right before update validation, which is where an update strategy
-// runs; its errors join the errors of the strategy's own validation. The plugin comes right after, before validating webhooks,
-// and serves any number of resources from one registry that may change while the server runs. Use one or the other.
+// runs; its errors join the errors of the strategy's own validation. The plugin comes right after, before validating
+// webhooks, and serves any number of resources from one registry that may change while the server runs. Use one or the
+// other.
 //
 // Objects of Go types are compared in place, by package typed.
 package apiserver
@@ -53,10 +54,11 @@ type planned struct {
 
 var _ k8sadmission.ValidationInterface = (*plugin)(nil)
 
-// NewPlugin returns a validating admission plugin that refuses updates which break a lock of r; r may be filled and changed
-// later. It takes the options of a webhook's handler: mode, exemptions, failure policy, version gaps, status code, logger and
-// observer. Warnings go to the client, notes to the audit log under "fieldlock.dev/". Unless an option says otherwise, the plugin
-// refuses an update that cannot be checked with an internal error. It is safe for concurrent use.
+// NewPlugin returns a validating admission plugin that refuses updates which break a lock of r; r may be filled and
+// changed later. It takes the options of a webhook's handler: mode, exemptions, failure policy, version gaps, status
+// code, logger and observer. Warnings go to the client, notes to the audit log under "fieldlock.dev/". Unless an option
+// says otherwise, the plugin refuses an update that cannot be checked with an internal error. It is safe for concurrent
+// use.
 //
 // NewPlugin returns an error if r is nil or an option has a value that makes no sense.
 func NewPlugin(r *admission.Registry, opts ...admission.Option) (k8sadmission.ValidationInterface, error) {
@@ -67,15 +69,15 @@ func NewPlugin(r *admission.Registry, opts ...admission.Option) (k8sadmission.Va
 	return &plugin{reviewer: reviewer}, nil
 }
 
-// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. If NewPlugin returns
-// an error, building the admission chain fails with it.
+// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. If NewPlugin
+// returns an error, building the admission chain fails with it.
 func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...admission.Option) {
 	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, opts...) })
 }
 
-// Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so that
-// these see only updates that break no lock, or at the end without them. An order that names the plugin already
-// is returned unchanged.
+// Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so
+// that these see only updates that break no lock, or at the end without them. An order that names the plugin already is
+// returned unchanged.
 func Order(plugins []string) []string {
 	if slices.Contains(plugins, PluginName) {
 		return plugins
@@ -212,15 +214,16 @@ func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj r
 	return converted, nil
 }
 
-// Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind, as an update strategy
-// calls it. It is safe for concurrent use. The zero Locks and nil ones refuse every update.
+// Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind, as an update
+// strategy calls it. It is safe for concurrent use. The zero Locks and nil ones refuse every update.
 type Locks struct{ objects *typed.Objects }
 
-// NewLocks returns the locks of v for the kind in the version that v's schema describes: typed.CompileObjects for a strategy. The
-// scheme knows the Go type of that version, and converts objects of other versions to it, such as the internal ones of a strategy.
-// Without a scheme only unstructured objects of the kind can be checked.
+// NewLocks returns the locks of v for the kind in the version that v's schema describes: typed.CompileObjects for a
+// strategy. The scheme knows the Go type of that version, and converts objects of other versions to it, such as the
+// internal ones of a strategy. Without a scheme only unstructured objects of the kind can be checked.
 //
-// It returns an error if the scheme does not know the kind, or the locks cannot be found in its Go type: see typed.Compile.
+// It returns an error if the scheme does not know the kind, or the locks cannot be found in its Go type: see
+// typed.Compile.
 func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *runtime.Scheme) (*Locks, error) {
 	objects, err := typed.CompileObjects(v, kind, scheme)
 	if err != nil {
@@ -247,8 +250,8 @@ func missing(obj runtime.Object) bool {
 	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// content returns an object as JSON decodes it; nil for nil. The content of an unstructured object is shared, the content
-// of a typed one is new.
+// content returns an object as JSON decodes it; nil for nil. The content of an unstructured object is shared, the
+// content of a typed one is new.
 func content(obj runtime.Object) (map[string]any, error) {
 	if obj == nil {
 		return nil, nil
@@ -256,8 +259,8 @@ func content(obj runtime.Object) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
 	}
-	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and reads
-	// fields that are not written.
+	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and
+	// reads fields that are not written.
 	data, err := json.Marshal(obj)
 	var fields map[string]any
 	if err == nil {

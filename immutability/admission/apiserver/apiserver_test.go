@@ -261,7 +261,8 @@ func TestPluginRefusesNonsense(t *testing.T) {
 	}
 }
 
-// TestPluginOptions: an API server of somebody's own tries locks out, exempts users and watches what happens, as a webhook does.
+// TestPluginOptions: an API server of somebody's own tries locks out, exempts users and watches what happens, as a
+// webhook does.
 func TestPluginOptions(t *testing.T) {
 	gaps := &admission.Registry{}
 	gaps.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{

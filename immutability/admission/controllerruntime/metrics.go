@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
 
-// Metrics counts answers for Prometheus: requests by kind, operation and decision, violations by lock, durations, bodies; and what a
-// registry has loaded. No label holds a path, a name or anything else that a client could make up.
+// Metrics counts answers for Prometheus: requests by kind, operation and decision, violations by lock, durations,
+// bodies; and what a registry has loaded. No label holds a path, a name or anything else that a client could make up.
 //
 //	counts := controllerruntime.NewMetrics(registry)
 //	err := metrics.Registry.Register(counts) // of controller-runtime

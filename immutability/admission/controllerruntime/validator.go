@@ -6,9 +6,10 @@
 //	...
 //	err = ctrl.NewWebhookManagedBy(manager, &v1.Database{}).WithValidator(updates).Complete()
 //
-// A Validator is for one Go type, next to other validation of it. NewHandler answers for any number of kinds, from the raw bytes of
-// both objects, and Watch keeps its locks in step with the CustomResourceDefinitions of the cluster. Both take the options of package
-// admission: mode, exemptions, failure policy, logger, observer; Metrics counts with Prometheus.
+// A Validator is for one Go type, next to other validation of it. NewHandler answers for any number of kinds, from the
+// raw bytes of both objects, and Watch keeps its locks in step with the CustomResourceDefinitions of the cluster. Both
+// take the options of package admission: mode, exemptions, failure policy, logger, observer; Metrics counts with
+// Prometheus.
 //
 // A refusal reaches the client as 422 Invalid with a cause for each field, as from the API server itself.
 //
@@ -35,9 +36,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/typed"
 )
 
-// Validator refuses updates of objects of type T, a pointer to an API type, that break a lock. Creations and deletions are allowed.
-// It has the methods of controller-runtime's Validator, which give the old object first. It is safe for concurrent use. The zero
-// Validator and nil refuse every update.
+// Validator refuses updates of objects of type T, a pointer to an API type, that break a lock. Creations and deletions
+// are allowed. It has the methods of controller-runtime's Validator, which give the old object first. It is safe for
+// concurrent use. The zero Validator and nil refuse every update.
 type Validator[T runtime.Object] struct {
 	reviewer *admission.Reviewer
 	kind     schema.GroupVersionKind
@@ -46,7 +47,8 @@ type Validator[T runtime.Object] struct {
 
 var _ ctrladmission.Validator[runtime.Object] = (*Validator[runtime.Object])(nil)
 
-// NewValidator returns a Validator for the Go type of locks, whose objects are of the given kind. It compares them in place.
+// NewValidator returns a Validator for the Go type of locks, whose objects are of the given kind. It compares them in
+// place.
 //
 // It returns an error if locks are nil, the kind has no name, or an option has a value that makes no sense.
 func NewValidator[T any, P interface {
@@ -65,13 +67,14 @@ func ForObjects[T runtime.Object](objects *typed.Objects, opts ...admission.Opti
 	}, opts)
 }
 
-// ForCRD returns a Validator for the objects of one version of a CRD. The scheme knows their Go type; without a scheme they have to be
-// unstructured. The builder of webhooks takes only kinds of the manager's scheme; a Validator of another kind is registered by its path:
+// ForCRD returns a Validator for the objects of one version of a CRD. The scheme knows their Go type; without a scheme
+// they have to be unstructured. The builder of webhooks takes only kinds of the manager's scheme; a Validator of
+// another kind is registered by its path:
 //
 //	manager.GetWebhookServer().Register("/validate-databases", admission.WithValidator(manager.GetScheme(), updates))
 //
-// It returns an error if the version is nil, its locks do not compile or cannot be found in the Go type, or an option has a value that
-// makes no sense.
+// It returns an error if the version is nil, its locks do not compile or cannot be found in the Go type, or an option
+// has a value that makes no sense.
 func ForCRD[T runtime.Object](version *crd.Version, scheme *runtime.Scheme, opts ...admission.Option) (*Validator[T], error) {
 	v, err := version.Compile()
 	if err != nil {
@@ -114,10 +117,11 @@ func (*Validator[T]) ValidateDelete(context.Context, T) (ctrladmission.Warnings,
 	return nil, nil
 }
 
-// ValidateUpdate refuses an update that breaks a lock with a *StatusError of k8s.io/apimachinery: 422 Invalid with a cause for each field
-// unless an option says otherwise. An update that cannot be checked is refused too.
+// ValidateUpdate refuses an update that breaks a lock with a *StatusError of k8s.io/apimachinery: 422 Invalid with a
+// cause for each field unless an option says otherwise. An update that cannot be checked is refused too.
 //
-// Within a webhook, the request in ctx says who updates, and whether it is a dry run. Without one the update is checked all the same.
+// Within a webhook, the request in ctx says who updates, and whether it is a dry run. Without one the update is checked
+// all the same.
 func (v *Validator[T]) ValidateUpdate(ctx context.Context, oldObj, newObj T) (ctrladmission.Warnings, error) {
 	if v == nil || v.reviewer == nil {
 		return nil, apierrors.NewInternalError(errors.New("this update cannot be checked for immutable fields: there are no locks; make them with NewValidator"))
@@ -174,8 +178,8 @@ func metadataOf(obj runtime.Object) metav1.Object {
 	return metadata
 }
 
-// NewHandler returns a handler for a webhook of controller-runtime that answers for every kind in r, from the raw bytes of both
-// objects; r may be filled and changed later, as Watch does. Serve it with
+// NewHandler returns a handler for a webhook of controller-runtime that answers for every kind in r, from the raw bytes
+// of both objects; r may be filled and changed later, as Watch does. Serve it with
 //
 //	manager.GetWebhookServer().Register("/immutability", &webhook.Admission{Handler: handler})
 //

@@ -24,11 +24,12 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 )
 
-// Watch keeps r in step with the CustomResourceDefinitions of m's cluster while m runs, in every replica. It adds their types to m's
-// scheme, and needs the rights to list and watch them. The locks are those of the annotation fieldlock.dev/locks, read by l.
+// Watch keeps r in step with the CustomResourceDefinitions of m's cluster while m runs, in every replica. It adds their
+// types to m's scheme, and needs the rights to list and watch them. The locks are those of the annotation
+// fieldlock.dev/locks, read by l.
 //
-// Until all definitions are loaded, r is not complete: give m's readiness check r.Ready. A definition whose locks cannot be read is logged
-// and is in r.Faults; the last good locks of its kind stay in force.
+// Until all definitions are loaded, r is not complete: give m's readiness check r.Ready. A definition whose locks
+// cannot be read is logged and is in r.Faults; the last good locks of its kind stay in force.
 func Watch(m ctrl.Manager, r *admission.Registry, l *loader.Loader) error {
 	if m == nil || r == nil || l == nil {
 		return errors.New("a manager, a registry and a loader are needed to watch CustomResourceDefinitions")
@@ -48,8 +49,8 @@ func Watch(m ctrl.Manager, r *admission.Registry, l *loader.Loader) error {
 	return m.Add(w)
 }
 
-// outage is how long a webhook waits for an API server that is down when it starts. It refuses what it does not know until then, and
-// restarting it would not help.
+// outage is how long a webhook waits for an API server that is down when it starts. It refuses what it does not know
+// until then, and restarting it would not help.
 const outage = 365 * 24 * time.Hour
 
 // watcher keeps a registry in step with the CustomResourceDefinitions of a cluster.

@@ -1,6 +1,6 @@
 // Package loader fills a registry of locks from CustomResourceDefinitions. It takes documents with the marks in their
-// schemas, and objects of a cluster, which have the annotation fieldlock.dev/locks. It also answers reviews of CRDs, so that
-// nobody breaks their locks. CEL rules are not its business: the API server runs them itself.
+// schemas, and objects of a cluster, which have the annotation fieldlock.dev/locks. It also answers reviews of CRDs, so
+// that nobody breaks their locks. CEL rules are not its business: the API server runs them itself.
 //
 // Answering other requests needs none of the apiextensions packages that reading CRDs takes, so package admission does
 // not import this one.
@@ -27,9 +27,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
-// Loader makes kinds from CRDs. It reads the locks in the schemas and in the annotation fieldlock.dev/locks; an object of the
-// API has only the annotation left. It is safe for concurrent use. The zero Loader is that of New without options; nil returns an
-// error for every CRD.
+// Loader makes kinds from CRDs. It reads the locks in the schemas and in the annotation fieldlock.dev/locks; an object
+// of the API has only the annotation left. It is safe for concurrent use. The zero Loader is that of New without
+// options; nil returns an error for every CRD.
 type Loader struct {
 	options []immutability.Option
 }
@@ -67,8 +67,8 @@ func (l *Loader) Object(object *apiextensionsv1.CustomResourceDefinition) (admis
 	return l.kind(c)
 }
 
-// Load puts the kind of a CRD object into r. If its locks cannot be read, Load records the fault in r and returns it. Call
-// it from a controller for every state of the CRD. An object without a kind changes nothing.
+// Load puts the kind of a CRD object into r. If its locks cannot be read, Load records the fault in r and returns it.
+// Call it from a controller for every state of the CRD. An object without a kind changes nothing.
 func (l *Loader) Load(r *admission.Registry, object *apiextensionsv1.CustomResourceDefinition) error {
 	kind, err := l.Object(object)
 	if err == nil {
@@ -126,8 +126,8 @@ func (l *Loader) setGaps(k admission.Kind, c *crd.CRD) {
 	}
 }
 
-// Hook returns a validating webhook for CustomResourceDefinitions. It refuses a CRD whose locks cannot be read when it is
-// written, instead of when the next process loads it. The answer warns of versions that leave free what others lock.
+// Hook returns a validating webhook for CustomResourceDefinitions. It refuses a CRD whose locks cannot be read when it
+// is written, instead of when the next process loads it. The answer warns of versions that leave free what others lock.
 //
 // An update may keep a mistake that the stored CRD has already, so that everybody can still label or delete it.
 func (l *Loader) Hook() http.Handler { return admission.NewReviewHandler(l.review) }

@@ -11,8 +11,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
-// TestRealCRDs: no CRD of another project is a fault, and none has locks: the API server runs its CEL rules. A webhook that
-// watches a cluster meets all of them.
+// TestRealCRDs: no CRD of another project is a fault, and none has locks: the API server runs its CEL rules. A webhook
+// that watches a cluster meets all of them.
 func TestRealCRDs(t *testing.T) {
 	for _, file := range realcrds.Files(t) {
 		data, err := os.ReadFile(file)

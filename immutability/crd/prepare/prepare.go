@@ -6,8 +6,8 @@
 //	oldObj, err = preparer.Prepare(oldObj)
 //	errs := validator.ValidateUpdate(newObj, oldObj)
 //
-// A webhook gets objects that the API server has prepared already and does not need this package. It links the API server's
-// own code and with it CEL, which reading locks with package crd does not.
+// A webhook gets objects that the API server has prepared already and does not need this package. It links the API
+// server's own code and with it CEL, which reading locks with package crd does not.
 package prepare
 
 import (
@@ -32,8 +32,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Preparer prepares objects of one version of a CRD. It is safe for concurrent use. The zero Preparer, a nil one and one of a nil
-// version return errors.
+// Preparer prepares objects of one version of a CRD. It is safe for concurrent use. The zero Preparer, a nil one and
+// one of a nil version return errors.
 type Preparer struct {
 	version *crd.Version
 
@@ -42,14 +42,14 @@ type Preparer struct {
 	err        error
 }
 
-// New returns a Preparer for the objects of v. It costs nothing: the first call of Prepare converts the schema, which takes
-// as long as decoding it a few times, and returns the error of a schema that cannot be converted.
+// New returns a Preparer for the objects of v. It costs nothing: the first call of Prepare converts the schema, which
+// takes as long as decoding it a few times, and returns the error of a schema that cannot be converted.
 func New(v *crd.Version) *Preparer { return &Preparer{version: v} }
 
 // Prepare returns obj as the API server sees it before it validates: unknown fields pruned, null dropped where the
 // schema is not nullable, the metadata of embedded resources reduced to what object metadata has, defaults applied; by
-// apiextensions-apiserver's own code and in its order. obj is a decoded object of this version and stays unchanged; a nil
-// obj is an error. The object's own metadata stays as it is: nothing in it can be locked.
+// apiextensions-apiserver's own code and in its order. obj is a decoded object of this version and stays unchanged; a
+// nil obj is an error. The object's own metadata stays as it is: nothing in it can be locked.
 //
 // Under preserveUnknownFields, as on the API server, nothing is pruned and no null dropped, and with a schema that is
 // not structural there are no defaults either. Without preserveUnknownFields such a schema is an error: no API server
@@ -79,8 +79,8 @@ func (p *Preparer) Prepare(obj map[string]any) (map[string]any, error) {
 	return prepared, nil
 }
 
-// coerce reduces the metadata of embedded resources in object to what object metadata has. Of several that are malformed
-// objectmeta.Coerce reports any one; coerce takes each out and goes on, and returns the first by path.
+// coerce reduces the metadata of embedded resources in object to what object metadata has. Of several that are
+// malformed objectmeta.Coerce reports any one; coerce takes each out and goes on, and returns the first by path.
 func coerce(object map[string]any, s *structuralschema.Structural) error {
 	var first *field.Error
 	for {
@@ -112,8 +112,8 @@ func remove(value any, steps []any) bool {
 	return ok
 }
 
-// toStructural converts the schema as the API server does when it starts to serve a CRD. It returns nil for a schema that
-// is not structural if preserveUnknownFields allows that.
+// toStructural converts the schema as the API server does when it starts to serve a CRD. It returns nil for a schema
+// that is not structural if preserveUnknownFields allows that.
 func toStructural(v *crd.Version) (*structuralschema.Structural, error) {
 	text, err := v.Schema.MarshalJSON()
 	if err != nil {
@@ -148,8 +148,8 @@ func unusable(v *crd.Version, path string, reason error) error {
 	return fmt.Errorf("%s: the schema is not structural, so the API server could not prune and default by it: %w", subject, reason)
 }
 
-// convert takes the text of a schema through the API server: decoded as JSONSchemaProps, which drops the keys that it does
-// not know, converted, made structural, its defaults pruned.
+// convert takes the text of a schema through the API server: decoded as JSONSchemaProps, which drops the keys that it
+// does not know, converted, made structural, its defaults pruned.
 func convert(text []byte, preserveUnknown bool) (*structuralschema.Structural, error) {
 	var external apiextensionsv1.JSONSchemaProps
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &external); err != nil {

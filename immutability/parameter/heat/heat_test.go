@@ -88,9 +88,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestRepeatedKeys: Heat takes the last value of a repeated key. A template may repeat keys outside its parameters, which
-// are not read, and a parameter with the same definition. Two definitions of one parameter are refused, because the lock may
-// be in the one that Heat drops.
+// TestRepeatedKeys: Heat takes the last value of a repeated key. A template may repeat keys outside its parameters,
+// which are not read, and a parameter with the same definition. Two definitions of one parameter are refused, because
+// the lock may be in the one that Heat drops.
 func TestRepeatedKeys(t *testing.T) {
 	const ignored = "description: {a: 1, a: 2}\nresources: {a: {b: 1, b: 2}, a: !custom x}\noutputs: {a: 1, a: 2}\noutputs: {}\n"
 	template := mustRead(t, ignored+"parameters: {a: {type: string, updatable: false}, b: {type: string}, a: {type: string, updatable: false}}")
@@ -127,8 +127,8 @@ func TestDescriptionOfConstraint(t *testing.T) {
 	}
 }
 
-// TestChanges: each parameter whose effective value changes, sorted by name; values that one of the templates hides stay
-// hidden.
+// TestChanges: each parameter whose effective value changes, sorted by name; values that one of the templates hides
+// stay hidden.
 func TestChanges(t *testing.T) {
 	old := mustRead(t, `parameters: {z: {type: string, default: x}, hid: {type: string, hidden: true}, gone: {type: string, default: x}, same: {type: string, default: x}, was: {type: string, hidden: true, default: x}, unset: {type: string}}`)
 	current := parameter.FromTexts(map[string]string{"hid": "a", "gone": "b", "same": "x"})

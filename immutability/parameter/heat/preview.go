@@ -15,7 +15,8 @@ import (
 type Preview struct {
 	parameter.Decision // Resulting has every parameter of the template, as given; after a refusal the current values
 
-	// Unchecked lists the constraints on the resulting values that only Heat can check. An allowed preview rests on them.
+	// Unchecked lists the constraints on the resulting values that only Heat can check. An allowed preview rests on
+	// them.
 	Unchecked []Unchecked
 }
 

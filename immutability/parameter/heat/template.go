@@ -1,8 +1,8 @@
 // Package heat evaluates the parameters of OpenStack Heat stacks, with parameters that are not updatable: the proposal
 // "Immutable Parameters", and the shipped Heat where the proposal is silent.
 //
-// [Template.Create], [Template.Update] and [Template.Patch] preview what Heat would do with a stack, before it starts. A
-// parameter that is not updatable (updatable: false, or the shipped spelling immutable: true) may not change its
+// [Template.Create], [Template.Update] and [Template.Patch] preview what Heat would do with a stack, before it starts.
+// A parameter that is not updatable (updatable: false, or the shipped spelling immutable: true) may not change its
 // effective value, compared after conversion to its type.
 package heat
 
@@ -32,8 +32,8 @@ type Parameter struct {
 	constraints []constraint
 }
 
-// Template is what a Heat Orchestration Template says about its parameters. Get one from ReadTemplate: operations on the zero
-// Template or a nil one, and from the zero Template, are refused.
+// Template is what a Heat Orchestration Template says about its parameters. Get one from ReadTemplate: operations on
+// the zero Template or a nil one, and from the zero Template, are refused.
 type Template struct {
 	read     bool
 	list     []Parameter // sorted by name

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
-// Type is the type of a parameter: "string", "number", "comma_delimited_list", "json", or "boolean" (true, t, on, yes, y, 1
-// and their opposites, in any letter case).
+// Type is the type of a parameter: "string", "number", "comma_delimited_list", "json", or "boolean" (true, t, on, yes,
+// y, 1 and their opposites, in any letter case).
 type Type string
 
 // The types.

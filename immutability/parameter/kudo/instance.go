@@ -18,8 +18,8 @@ type Instance struct {
 	Parameters      parameter.Values // spec.parameters
 }
 
-// ReadInstance reads an Instance from YAML or JSON. It returns a *[parameter.ReadError] if the document cannot be read or is
-// anything but an Instance.
+// ReadInstance reads an Instance from YAML or JSON. It returns a *[parameter.ReadError] if the document cannot be read
+// or is anything but an Instance.
 func ReadInstance(data []byte) (*Instance, error) {
 	root, err := document.LoadMapping(data, "an Instance")
 	if err != nil {
@@ -80,9 +80,9 @@ func readInstance(root *yaml.Node) (*Instance, error) {
 
 // Review evaluates a request that a webhook on Instances receives: the Instance after and before it, as the
 // AdmissionReview has them; oldRaw is empty for a creation. It reads them, gets the OperatorVersions that they name
-// with find, which is given ctx, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the version
-// needs no OperatorVersion. It returns an error if an Instance cannot be read or find fails; a nil OperatorVersion from find
-// is an error, too.
+// with find, which is given ctx, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the
+// version needs no OperatorVersion. It returns an error if an Instance cannot be read or find fails; a nil
+// OperatorVersion from find is an error, too.
 //
 // A webhook that admits the request stores Resulting in spec.parameters of the Instance: it has the defaults of
 // immutable parameters, and lacks the values of removed ones.

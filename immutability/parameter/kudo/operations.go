@@ -43,10 +43,10 @@ func (v *OperatorVersion) Update(requested, current parameter.Values) Admission 
 	return e.finish()
 }
 
-// Upgrade evaluates the upgrade of an Instance from old to v (KEP-30, Upgrades). A parameter that becomes immutable, and
-// a new immutable one, needs a value among the requested ones. An immutable parameter keeps its value when only its
-// default changes. Values of removed parameters are removed. A changed parameter may trigger only the plan deploy, as in
-// the shipped KUDO, unless the upgrade makes it mutable. Without old the Instance stays at v.
+// Upgrade evaluates the upgrade of an Instance from old to v (KEP-30, Upgrades). A parameter that becomes immutable,
+// and a new immutable one, needs a value among the requested ones. An immutable parameter keeps its value when only its
+// default changes. Values of removed parameters are removed. A changed parameter may trigger only the plan deploy, as
+// in the shipped KUDO, unless the upgrade makes it mutable. Without old the Instance stays at v.
 func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersion, current parameter.Values) Admission {
 	if old == nil {
 		return v.Update(requested, current)
@@ -269,10 +269,11 @@ const (
 	annotationPlanUID         = "kudo.dev/last-plan-execution-uid"
 )
 
-// Enhancement marks the objects that one step of a plan writes (KEP-27). The operator and the instance never change,
-// so they are labels everywhere. Plan, phase, step, version and the plan UID change with every run, so they are annotations of
-// the object itself, whose metadata restarts nothing. A new plan UID in a template restarts its pods, so it is written there as
-// well, but only when a restart is due. The zero Enhancement marks objects with empty texts, and refuses the same ones.
+// Enhancement marks the objects that one step of a plan writes (KEP-27). The operator and the instance never change, so
+// they are labels everywhere. Plan, phase, step, version and the plan UID change with every run, so they are
+// annotations of the object itself, whose metadata restarts nothing. A new plan UID in a template restarts its pods, so
+// it is written there as well, but only when a restart is due. The zero Enhancement marks objects with empty texts, and
+// refuses the same ones.
 type Enhancement struct {
 	Operator, Instance         string
 	OperatorVersion            string
@@ -337,8 +338,8 @@ func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) 
 	return out, nil
 }
 
-// markAt returns object with the entries in the metadata of the mappings at path: spec.volumeClaimTemplates[*] marks every
-// item of the list. Where there is no mapping, nothing is marked.
+// markAt returns object with the entries in the metadata of the mappings at path: spec.volumeClaimTemplates[*] marks
+// every item of the list. Where there is no mapping, nothing is marked.
 func markAt(object map[string]any, path fieldpath.Path, field string, entries map[string]string) (map[string]any, error) {
 	for _, at := range path.Places(object) {
 		template, ok := fieldpath.Value(object, at...).(map[string]any)

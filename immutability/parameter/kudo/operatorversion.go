@@ -49,8 +49,8 @@ const (
 )
 
 // OperatorVersion is what one version of an operator says about parameters. It may be read from a package or from a
-// cluster, or be built by hand. Evaluations do not change it. Those of the zero OperatorVersion or a nil one, and upgrades from the
-// zero one, are refused.
+// cluster, or be built by hand. Evaluations do not change it. Those of the zero OperatorVersion or a nil one, and
+// upgrades from the zero one, are refused.
 type OperatorVersion struct {
 	Name       string
 	Parameters []Parameter
@@ -231,8 +231,8 @@ func quoted(v parameter.Value, ok bool) string {
 }
 
 // ReadTasks replaces the tasks of v by those in data, YAML or JSON: one KudoOperator task, a list of one, or an
-// operator.yaml. From an operator.yaml it takes the KudoOperator tasks and the names of the plans. It never looks at the
-// packages that tasks name. The error is a *[parameter.ReadError].
+// operator.yaml. From an operator.yaml it takes the KudoOperator tasks and the names of the plans. It never looks at
+// the packages that tasks name. The error is a *[parameter.ReadError].
 func (v *OperatorVersion) ReadTasks(data []byte) error {
 	root, err := document.Load(data)
 	switch {

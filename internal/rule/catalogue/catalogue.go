@@ -1,6 +1,6 @@
-// Package catalogue is what lint can find: for each rule its severity, one sentence, and a help text that says why, shows an
-// example and how to mend it. They are in catalogue.yaml. Lint, SARIF, the text output and the documentation take their words
-// from here; the tests ask for a case in testdata.
+// Package catalogue is what lint can find: for each rule its severity, one sentence, and a help text that says why,
+// shows an example and how to mend it. They are in catalogue.yaml. Lint, SARIF, the text output and the documentation
+// take their words from here; the tests ask for a case in testdata.
 package catalogue
 
 import (

@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write testdata/api.txt")
 
 const root = "../../.."
 
-// TestAPI: testdata/api.txt has a line for each exported constant, variable, function, type, field and method of the public
-// packages, so that a change of the API shows in review. -update writes it.
+// TestAPI: testdata/api.txt has a line for each exported constant, variable, function, type, field and method of the
+// public packages, so that a change of the API shows in review. -update writes it.
 func TestAPI(t *testing.T) {
 	var got []string
 	for _, dir := range publicDirs(t) {
@@ -155,7 +155,8 @@ func (s *surface) resolve(f *ast.File) {
 	})
 }
 
-// add adds a line that ends with a declaration, which may not mention an internal package: nobody else can name its types.
+// add adds a line that ends with a declaration, which may not mention an internal package: nobody else can name its
+// types.
 func (s *surface) add(prefix string, declaration ast.Node) {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, s.set, declaration); err != nil {

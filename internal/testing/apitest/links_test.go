@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/fieldlock/fieldlock"
 
-// TestLinks: a program that imports a package inherits everything that the package links. Checks and the reading of locks
-// need neither CEL nor an API server, and so neither Prometheus nor etcd.
+// TestLinks: a program that imports a package inherits everything that the package links. Checks and the reading of
+// locks need neither CEL nor an API server, and so neither Prometheus nor etcd.
 func TestLinks(t *testing.T) {
 	const heavy = `^k8s\.io/(apiserver|client-go|component-base)(/|$)|/cel-go/|/prometheus/|^go\.etcd\.io/|^google\.golang\.org/grpc`
 	for _, row := range []struct{ name, reason, without string }{
@@ -50,8 +50,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// list returns what a template of go list says about the packages that one package links, sorted, each once. It reads the
-// root's go.mod, as users do, and not the workspace.
+// list returns what a template of go list says about the packages that one package links, sorted, each once. It reads
+// the root's go.mod, as users do, and not the workspace.
 func list(t *testing.T, template, name string) []string {
 	t.Helper()
 	command := exec.Command("go", "list", "-deps", "-f", template, name)

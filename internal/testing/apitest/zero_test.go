@@ -95,8 +95,8 @@ var zeroes = map[string]any{
 	"normalize.Normalizer":                                   normalize.Normalizer{},
 }
 
-// functions has each public function, and whether it returns an error if its arguments are zero. Constructors of options
-// are tried by the packages that read the options.
+// functions has each public function, and whether it returns an error if its arguments are zero. Constructors of
+// options are tried by the packages that read the options.
 var functions = map[string]struct {
 	call    any
 	refuses bool
@@ -156,8 +156,8 @@ var unlisted = regexp.MustCompile(`\.With\w+$|` + // options
 	`apiserver\.Register$|` + // takes a registry of Kubernetes' own
 	`^markers\.Load$`) // runs the go command
 
-// TestZero: the zero value and the nil pointer of a public type never panic and never allow an update, and no function panics
-// over zero arguments.
+// TestZero: the zero value and the nil pointer of a public type never panic and never allow an update, and no function
+// panics over zero arguments.
 func TestZero(t *testing.T) {
 	types, funcs := surfaceNames(t)
 	for _, name := range types {
@@ -201,8 +201,8 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestZeroComments: the comment of each public type that has methods says what its zero value or nil does, unless the type is only data:
-// what it holds is what it says.
+// TestZeroComments: the comment of each public type that has methods says what its zero value or nil does, unless the
+// type is only data: what it holds is what it says.
 func TestZeroComments(t *testing.T) {
 	data := []string{
 		"immutability.SchemaError", "immutability.Violation", "immutability/locktest.T", "listtype.Keys",

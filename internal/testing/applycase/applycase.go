@@ -1,5 +1,5 @@
-// Package applycase reads what a real API server answered to the same updates by different deployment tools. Its data is
-// in internal/compare/testdata/appliers; examples/appliers has asked.
+// Package applycase reads what a real API server answered to the same updates by different deployment tools. Its data
+// is in internal/compare/testdata/appliers; examples/appliers has asked.
 package applycase
 
 import (

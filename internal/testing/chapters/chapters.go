@@ -23,9 +23,9 @@ import (
 	"testing"
 )
 
-// Check fails if the comment of the package in the working directory does not list its files, or if a file uses a name or a
-// method that is declared in a file above it. Other packages are not read, so a method that is called on their values is not
-// seen.
+// Check fails if the comment of the package in the working directory does not list its files, or if a file uses a name
+// or a method that is declared in a file above it. Other packages are not read, so a method that is called on their
+// values is not seen.
 func Check(t *testing.T) {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -46,8 +46,8 @@ func Check(t *testing.T) {
 	}
 }
 
-// read parses the files of the package, but for its tests and what other systems build, and returns them by chapter with
-// the comment of the package. A file that holds nothing but the comment is not a chapter.
+// read parses the files of the package, but for its tests and what other systems build, and returns them by chapter
+// with the comment of the package. A file that holds nothing but the comment is not a chapter.
 func read(t *testing.T, fset *token.FileSet) (files map[string]*ast.File, comment string) {
 	t.Helper()
 	pkg, err := build.ImportDir(".", 0)

@@ -274,8 +274,8 @@ type Question struct {
 	New  map[string]any `json:"new"`
 }
 
-// Ask returns the answers of a program, which reads the questions from its standard input as a JSON list, and prints an object
-// with an answer under each name. It leaves out kinds that it does not have.
+// Ask returns the answers of a program, which reads the questions from its standard input as a JSON list, and prints an
+// object with an answer under each name. It leaves out kinds that it does not have.
 func Ask(program string, questions []Question) (map[string]Answer, error) {
 	input, err := json.Marshal(questions)
 	if err != nil {

@@ -17,7 +17,8 @@ type FS struct {
 }
 
 // Open returns the files of a module, such as "sigs.k8s.io/gateway-api@v1.7.0", from the module cache, into which it is
-// downloaded when it is not there. It reads the module's archive, as the go command unpacks none that asks for a newer Go.
+// downloaded when it is not there. It reads the module's archive, as the go command unpacks none that asks for a newer
+// Go.
 func Open(module string) (*FS, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", module)
 	cmd.Dir = os.TempDir()           // outside of any module

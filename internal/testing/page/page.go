@@ -94,9 +94,9 @@ func (b Block) Session() (command, output string, ok bool) {
 	return command, output, true
 }
 
-// Commands returns the commands of a block without language that is not a session: one per line, without comments. Lines
-// that end in a backslash are joined, and commands that && joins are apart. In a sentence, code is a command if it can be
-// run as it is. Of GitLab's and Jenkins' pipelines, the lines of their scripts are commands.
+// Commands returns the commands of a block without language that is not a session: one per line, without comments.
+// Lines that end in a backslash are joined, and commands that && joins are apart. In a sentence, code is a command if
+// it can be run as it is. Of GitLab's and Jenkins' pipelines, the lines of their scripts are commands.
 func (b Block) Commands() []string {
 	_, _, session := b.Session()
 	switch {
@@ -144,7 +144,8 @@ var (
 	placeholder = regexp.MustCompile(`[A-Z]{2,}|…|\[|\|`)
 )
 
-// complete tells a command from the name of one, such as "kubectl apply": it names files or objects, and no placeholders.
+// complete tells a command from the name of one, such as "kubectl apply": it names files or objects, and no
+// placeholders.
 func complete(text string) bool {
 	if !program.MatchString(text) || placeholder.MatchString(text) {
 		return false
@@ -197,7 +198,8 @@ func PlaceOf(command string) Place {
 	}
 }
 
-// examples are files of testdata/examples, and the names that the pages give them. The others are in testdata/world.txtar.
+// examples are files of testdata/examples, and the names that the pages give them. The others are in
+// testdata/world.txtar.
 var examples = [][2]string{
 	{"crd.yaml", "crd.yaml"}, {"crd.yaml", "widgets.yaml"}, {"crd.yaml", "vendor-crd.yaml"}, {"crd.yaml", "config/crd/databases.yaml"},
 	{"old.yaml", "old.yaml"}, {"new.yaml", "new.yaml"},
@@ -212,8 +214,8 @@ var changed = [][3]string{
 	{"shop/old/orders.yaml", "shop/new/orders.yaml", "deploy/orders.yaml"},
 }
 
-// Folder makes dir a git repository with the files that the pages name, from the repository at root. Its first commit is
-// origin/main and the releases; its work tree differs.
+// Folder makes dir a git repository with the files that the pages name, from the repository at root. Its first commit
+// is origin/main and the releases; its work tree differs.
 func Folder(root, dir string) error {
 	world, err := txtar.ParseFile(filepath.Join(root, "internal/testing/page/testdata/world.txtar"))
 	if err != nil {

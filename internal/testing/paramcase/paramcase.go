@@ -17,8 +17,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Case is one evaluation and what comes of it. Documents are texts, because their spelling is part of the case; the name
-// of one of the file's documents means that document.
+// Case is one evaluation and what comes of it. Documents are texts, because their spelling is part of the case; the
+// name of one of the file's documents means that document.
 type Case struct {
 	Name   string
 	Reason string // the section of a proposal that decides, or the way around a lock that is tried

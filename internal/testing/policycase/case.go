@@ -1,5 +1,5 @@
-// Package policycase reads the cases of package policy: policies, an update, and what a real API server says about it. The
-// unit tests and the end-to-end tests share them.
+// Package policycase reads the cases of package policy: policies, an update, and what a real API server says about it.
+// The unit tests and the end-to-end tests share them.
 package policycase
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/policy"
 )
 
-// Case is an update and the policies that see it. In all texts, NAME is the name of the case's namespace, policy and binding.
+// Case is an update and the policies that see it. In all texts, NAME is the name of the case's namespace, policy and
+// binding.
 type Case struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -39,15 +40,15 @@ type Case struct {
 	Cluster   []map[string]any `json:"cluster"`
 	Old       map[string]any   `json:"old"`
 	New       map[string]any   `json:"new"`
-	// Refused is the end of the server's message, "" where it allows the update; Code is 422 unless given. Warning is the end
-	// of its warning.
+	// Refused is the end of the server's message, "" where it allows the update; Code is 422 unless given. Warning is
+	// the end of its warning.
 	Refused string `json:"refused"`
 	Code    int32  `json:"code"`
 	Warning string `json:"warning"`
 	// Unknown is part of the reason why only the cluster can decide; it says Refused.
 	Unknown string `json:"unknown"`
-	// OnlyOld is set where only OLD has what refuses. ManifestsOnly is set for a case that no one state of a cluster can
-	// answer.
+	// OnlyOld is set where only OLD has what refuses. ManifestsOnly is set for a case that no one state of a cluster
+	// can answer.
 	OnlyOld       bool `json:"onlyOld"`
 	ManifestsOnly bool `json:"manifestsOnly"`
 

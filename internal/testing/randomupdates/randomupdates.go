@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// Random makes random updates: two objects that an API server could store for a schema, the new one made from the old one
-// by setting, unsetting, changing and reordering values, and by removing parents and adding them again. It ignores
+// Random makes random updates: two objects that an API server could store for a schema, the new one made from the old
+// one by setting, unsetting, changing and reordering values, and by removing parents and adding them again. It ignores
 // patterns, oneOf and the like, so some of the objects are not valid.
 type Random struct {
 	values

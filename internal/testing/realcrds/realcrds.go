@@ -1,7 +1,8 @@
 // Package realcrds finds CRDs of other projects for tests: the YAML files in the folders of ../shared/crds, beside this
 // module, or of the directory that the environment variable FIELDLOCK_CRDS names.
 //
-// A plain `go test ./...` reads a sample of them, with -short a smaller one. FIELDLOCK_CRDS=all reads every file; CI does so.
+// A plain `go test ./...` reads a sample of them, with -short a smaller one. FIELDLOCK_CRDS=all reads every file; CI
+// does so.
 package realcrds
 
 import (

@@ -36,8 +36,8 @@ type server struct {
 }
 
 // TestSuitesServed sends every update of testdata/suites through the webhook, as the text of an AdmissionReview, and
-// through the API server's plugin. What a suite allows is admitted; what it refuses is refused at the same fields. Suites
-// with defaults are left out: an API server prepares the objects before it asks.
+// through the API server's plugin. What a suite allows is admitted; what it refuses is refused at the same fields.
+// Suites with defaults are left out: an API server prepares the objects before it asks.
 func TestSuitesServed(t *testing.T) {
 	suites, err := suite.Load(os.DirFS("../../../testdata"), "suites")
 	if err != nil {

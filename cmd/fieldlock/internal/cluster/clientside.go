@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/apply"
 )
 
-// clientSide is an apply as kubectl makes it without --server-side, and as Helm 3 makes it: a patch of what the manifest changes, and of
-// what it has lost since the one before, original.
+// clientSide is an apply as kubectl makes it without --server-side, and as Helm 3 makes it: a patch of what the
+// manifest changes, and of what it has lost since the one before, original.
 func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
 	t, err := c.typesOf(r.kind.GroupVersion())
 	if err != nil {
@@ -41,8 +41,8 @@ func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructu
 	}, nil
 }
 
-// applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that the
-// manifest leaves out. A field that only the server, a controller or another applier has set stays.
+// applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that
+// the manifest leaves out. A field that only the server, a controller or another applier has set stays.
 type applier struct {
 	manager  string // of server-side apply, and of Helm
 	helm     bool   // the manager is Helm and does not apply server-side

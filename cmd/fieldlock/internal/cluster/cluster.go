@@ -34,8 +34,8 @@ type Options struct {
 	Applier tool.Method
 }
 
-// Cluster is a connection to an API server. Nothing is ever written: every request is a read or a dry run. It is safe for
-// concurrent use.
+// Cluster is a connection to an API server. Nothing is ever written: every request is a read or a dry run. It is safe
+// for concurrent use.
 type Cluster struct {
 	objects   dynamic.Interface
 	discovery discovery.DiscoveryInterface
@@ -143,8 +143,8 @@ func (c *Cluster) resourceOf(o *manifest.Object) (*resource, error) {
 	return found, nil
 }
 
-// typesOf returns the types of a group and version. Where the server publishes none, it returns types that know nothing:
-// lists are replaced as a whole then.
+// typesOf returns the types of a group and version. Where the server publishes none, it returns types that know
+// nothing: lists are replaced as a whole then.
 func (c *Cluster) typesOf(gv schema.GroupVersion) (*types, error) {
 	return c.types.of(gv, func() (*types, error) {
 		paths, err := c.discovery.OpenAPIV3().Paths()

@@ -19,8 +19,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// Helm 3, and Helm 4 for releases that were not installed by server-side apply, merge three ways: the manifest of the release that is
-// deployed, the new one, and the object as it is (helm.sh/helm/v3 v3.22.0, pkg/kube/client.go: createPatch).
+// Helm 3, and Helm 4 for releases that were not installed by server-side apply, merge three ways: the manifest of the
+// release that is deployed, the new one, and the object as it is (helm.sh/helm/v3 v3.22.0, pkg/kube/client.go:
+// createPatch).
 
 // helmManagers are the managers of objects that Helm writes: Helm itself, and Flux's helm-controller.
 var helmManagers = [...]string{"helm", "helm-controller"}
@@ -31,8 +32,8 @@ const (
 	releaseNamespace = "meta.helm.sh/release-namespace"
 )
 
-// writtenByHelm reports whether Helm made an entry of managedFields, by updates. Programs that embed Helm write under their own names, and
-// the annotations all the same.
+// writtenByHelm reports whether Helm made an entry of managedFields, by updates. Programs that embed Helm write under
+// their own names, and the annotations all the same.
 func writtenByHelm(entry *metav1.ManagedFieldsEntry, fields map[string]any) bool {
 	if entry.Operation != metav1.ManagedFieldsOperationUpdate {
 		return false
@@ -43,8 +44,8 @@ func writtenByHelm(entry *metav1.ManagedFieldsEntry, fields map[string]any) bool
 	return annotated || slices.Contains(helmManagers[:], entry.Manager)
 }
 
-// lastRelease returns what Helm calls the original: the object in the manifest of the release that is deployed. If the release cannot be
-// read, it is what Helm has written of the live object; nil if it has written nothing.
+// lastRelease returns what Helm calls the original: the object in the manifest of the release that is deployed. If the
+// release cannot be read, it is what Helm has written of the live object; nil if it has written nothing.
 func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructured.Unstructured, manager string) ([]byte, error) {
 	of := release{live.GetAnnotations()[releaseNamespace], live.GetAnnotations()[releaseName]}
 	if of.name == "" {
@@ -67,7 +68,8 @@ func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructur
 // release names a release of Helm.
 type release struct{ namespace, name string }
 
-// deployed reads the objects of a release from the Secret in which Helm stores it. It returns nil if no release has that name.
+// deployed reads the objects of a release from the Secret in which Helm stores it. It returns nil if no release has
+// that name.
 func (c *Cluster) deployed(ctx context.Context, of release) ([]*manifest.Object, error) {
 	secrets := c.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(of.namespace)
 	selector := "owner=helm,name=" + of.name

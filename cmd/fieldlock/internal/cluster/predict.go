@@ -106,8 +106,8 @@ func (c *Cluster) CRD(ctx context.Context, o *manifest.Object) (*yamldoc.Documen
 }
 
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
-// refuses and so says no more, the manifest is merged here as the server would. The error may come with a prediction: that
-// the server has given no verdict does not keep the locks from giving theirs.
+// refuses and so says no more, the manifest is merged here as the server would. The error may come with a prediction:
+// that the server has given no verdict does not keep the locks from giving theirs.
 func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live, manifest *unstructured.Unstructured) (Live, error) {
 	l := Live{Old: live.Object}
 	apply, err := c.request(ctx, r, live, manifest)
@@ -137,8 +137,8 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 	return l, unanswered
 }
 
-// request returns the request that applies an object. --applier names it; without the flag, the manager that has applied most of the
-// object so far sends its usual request again.
+// request returns the request that applies an object. --applier names it; without the flag, the manager that has
+// applied most of the object so far sends its usual request again.
 func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unstructured.Unstructured) (request, error) {
 	by := applierOf(live, manifest)
 	switch c.applier {
@@ -167,8 +167,8 @@ func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unst
 	return c.serverSide(r, live, manifest, by)
 }
 
-// replacement is a PUT, as kubectl replace makes it. It names the version of the live object, without which the server refuses custom resources
-// and some built-in kinds.
+// replacement is a PUT, as kubectl replace makes it. It names the version of the live object, without which the server
+// refuses custom resources and some built-in kinds.
 func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
 	put := manifest.DeepCopy()
 	put.SetResourceVersion(live.GetResourceVersion())
@@ -201,9 +201,9 @@ func notAsked(err error) bool {
 		apierrors.IsBadRequest(err) && strings.Contains(message, "does not support dry run")
 }
 
-// refusals reads the answer to a dry run. Whatever the server says is an answer, also that it cannot merge or convert the
-// object, which it calls an internal error. It returns nil where an apply may have another answer a little later: the server
-// is not there, does not know the user, or has too much to do.
+// refusals reads the answer to a dry run. Whatever the server says is an answer, also that it cannot merge or convert
+// the object, which it calls an internal error. It returns nil where an apply may have another answer a little later:
+// the server is not there, does not know the user, or has too much to do.
 func refusals(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -268,8 +268,8 @@ func (c *Cluster) merged(r *resource, live, manifest *unstructured.Unstructured,
 	return object, err
 }
 
-// Guarded reports whether a validating webhook or policy of the cluster looks at updates of an object's kind. A lock in the
-// annotation of a CRD is enforced by nothing else. It returns an error where the user may not read them.
+// Guarded reports whether a validating webhook or policy of the cluster looks at updates of an object's kind. A lock in
+// the annotation of a CRD is enforced by nothing else. It returns an error where the user may not read them.
 func (c *Cluster) Guarded(ctx context.Context, o *manifest.Object) (bool, error) {
 	r, err := c.resourceOf(o)
 	if err != nil || r == nil {
@@ -281,8 +281,8 @@ func (c *Cluster) Guarded(ctx context.Context, o *manifest.Object) (bool, error)
 	}), err
 }
 
-// updateRules returns what the webhooks and policies of the cluster say which updates they look at. The version does not
-// count: the server converts objects for them.
+// updateRules returns what the webhooks and policies of the cluster say which updates they look at. The version does
+// not count: the server converts objects for them.
 func (c *Cluster) updateRules(ctx context.Context) ([]admissionregistration.Rule, error) {
 	var webhooks admissionregistration.ValidatingWebhookConfigurationList
 	if err := c.list(ctx, "validatingwebhookconfigurations", &webhooks); err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// widgets are the kinds of the server in these tests, and their types: Widget merges its parts by name, in a strategic merge
-// patch too; Plain is published without types.
+// widgets are the kinds of the server in these tests, and their types: Widget merges its parts by name, in a strategic
+// merge patch too; Plain is published without types.
 const (
 	widgetResources = `{"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [
 		{"name": "widgets", "kind": "Widget", "namespaced": true}, {"name": "widgets/status", "kind": "Widget", "namespaced": true}, {"name": "widgets/scale", "kind": "Scale", "namespaced": true},
@@ -50,8 +50,9 @@ type asked struct {
 	body                              map[string]any
 }
 
-// open connects to a server that has live under a path and answers dry runs with status and answer; "" is the object as it
-// is. Writes that are not dry runs fail the test. releases are the Secrets of a namespace, "" for none that may be read.
+// open connects to a server that has live under a path and answers dry runs with status and answer; "" is the object as
+// it is. Writes that are not dry runs fail the test. releases are the Secrets of a namespace, "" for none that may be
+// read.
 func open(t *testing.T, path, live string, status int, answer, releases string, got *asked) *Cluster {
 	t.Helper()
 	object, err := yaml.YAMLToJSON([]byte(live))
@@ -209,7 +210,8 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// storedRelease is the list of Secrets in which Helm keeps a release: a manifest, and a smaller revision with another one.
+// storedRelease is the list of Secrets in which Helm keeps a release: a manifest, and a smaller revision with another
+// one.
 func storedRelease(t *testing.T, manifest string) string {
 	t.Helper()
 	secret := func(version, manifest string) string {
@@ -235,7 +237,8 @@ func asText(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestFetchErrors: an object that the cluster cannot be asked for is an error that names it; a CRD that it does not have is none.
+// TestFetchErrors: an object that the cluster cannot be asked for is an error that names it; a CRD that it does not
+// have is none.
 func TestFetchErrors(t *testing.T) {
 	const forbidden = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
 	objects := func(text string) []*manifest.Object {

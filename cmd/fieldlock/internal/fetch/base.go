@@ -23,7 +23,8 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 )
 
-// Base is what a kustomization names by a URL: a kustomization in another repository with all files that it reads, or one file.
+// Base is what a kustomization names by a URL: a kustomization in another repository with all files that it reads, or
+// one file.
 type Base struct {
 	// Files are below the root of the repository, and At is the directory of the kustomization there, or the file.
 	Files map[string][]byte
@@ -35,8 +36,8 @@ type Base struct {
 // maxBase bounds the files of a base together.
 const maxBase = 100 << 20
 
-// Base gets what a kustomization names by a URL, with kustomize's own code, which runs git. Of a repository it has to be a tag or a
-// full commit. Nobody may change the result.
+// Base gets what a kustomization names by a URL, with kustomize's own code, which runs git. Of a repository it has to
+// be a tag or a full commit. Nobody may change the result.
 func (c *Client) Base(ref string) (*Base, error) {
 	c.mu.Lock()
 	get, ok := c.bases[ref]
@@ -111,8 +112,8 @@ func (c *Client) file(ref string) (*Base, error) {
 	return &Base{Files: map[string][]byte{"resource.yaml": data}, At: "resource.yaml"}, nil
 }
 
-// silenceGit keeps git, which kustomize runs, from asking questions, and from following redirects: to which host they lead is
-// known to git alone.
+// silenceGit keeps git, which kustomize runs, from asking questions, and from following redirects: to which host they
+// lead is known to git alone.
 var silenceGit = sync.OnceFunc(func() {
 	for name, value := range map[string]string{
 		"GIT_TERMINAL_PROMPT": "0",

@@ -1,9 +1,10 @@
-// Package fetch gets charts from classic repositories and OCI registries, and bases of kustomizations from other repositories,
-// with kustomize's code. A version that is pinned is kept in a cache for good; a range is resolved anew in each run. It is the
-// only package that downloads anything, and only --fetch asks for it.
+// Package fetch gets charts from classic repositories and OCI registries, and bases of kustomizations from other
+// repositories, with kustomize's code. A version that is pinned is kept in a cache for good; a range is resolved anew
+// in each run. It is the only package that downloads anything, and only --fetch asks for it.
 //
-// Registries get the credentials that `helm registry login` or `docker login` have stored; classic repositories get none.
-// A change under test chooses the URLs, so addresses of private networks are refused unless the settings name their hosts.
+// Registries get the credentials that `helm registry login` or `docker login` have stored; classic repositories get
+// none. A change under test chooses the URLs, so addresses of private networks are refused unless the settings name
+// their hosts.
 package fetch
 
 import (
@@ -26,10 +27,11 @@ import (
 
 // Chart names a chart of a repository.
 type Chart struct {
-	// Repo is the URL of a repository: http, https, or oci for a registry and the path there without the name of the chart.
+	// Repo is the URL of a repository: http, https, or oci for a registry and the path there without the name of the
+	// chart.
 	Repo, Name string
-	// Version is a version, a range of versions, or "" for the newest one. In a registry, it can be a digest, "sha256:…", or
-	// with Tag any tag.
+	// Version is a version, a range of versions, or "" for the newest one. In a registry, it can be a digest,
+	// "sha256:…", or with Tag any tag.
 	Version string
 	Tag     bool
 	// Plain connects to a registry without TLS.
@@ -67,8 +69,8 @@ type Client struct {
 	bases   map[string]func() (*Base, error)
 }
 
-// New returns a client with a cache in a directory, which it makes when it has something to keep; "" for none. It connects to
-// addresses of private networks only for the given hosts: names or addresses, without ports.
+// New returns a client with a cache in a directory, which it makes when it has something to keep; "" for none. It
+// connects to addresses of private networks only for the given hosts: names or addresses, without ports.
 func New(dir string, private ...string) *Client {
 	allowed := hosts(private)
 	return &Client{
@@ -78,8 +80,8 @@ func New(dir string, private ...string) *Client {
 	}
 }
 
-// Chart returns the files of a chart by their names below its directory. Nobody may change them. The error says why the chart
-// cannot be had.
+// Chart returns the files of a chart by their names below its directory. Nobody may change them. The error says why the
+// chart cannot be had.
 func (c *Client) Chart(want Chart) (map[string][]byte, error) {
 	want.Repo = strings.TrimSuffix(want.Repo, "/")
 	c.mu.Lock()

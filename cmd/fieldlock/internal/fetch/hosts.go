@@ -19,9 +19,10 @@ import (
 
 // hosts are the hosts of private networks that may be asked, by name or address.
 //
-// Which URLs are fetched is up to the change under test: `repo: http://169.254.169.254` in a pull request must not read the
-// metadata of the machine that checks it. So a connection is made only to public addresses. The address counts, not the name,
-// and it counts for each connection, so that neither a name that points to a private address nor a redirect gets there.
+// Which URLs are fetched is up to the change under test: `repo: http://169.254.169.254` in a pull request must not read
+// the metadata of the machine that checks it. So a connection is made only to public addresses. The address counts, not
+// the name, and it counts for each connection, so that neither a name that points to a private address nor a redirect
+// gets there.
 type hosts []string
 
 var errPrivate = errors.New("it is an address of a private network, which --fetch asks only for hosts in fetch-hosts of the settings")
@@ -35,8 +36,8 @@ func isPublic(addr netip.Addr) bool {
 	return addr.IsGlobalUnicast() && !addr.IsPrivate() && !carrierNAT.Contains(addr)
 }
 
-// client returns an HTTP client that connects to public addresses, to those of h, and to the proxies of the environment.
-// Redirects from https to http are refused; Go's client keeps credentials from other hosts.
+// client returns an HTTP client that connects to public addresses, to those of h, and to the proxies of the
+// environment. Redirects from https to http are refused; Go's client keeps credentials from other hosts.
 func (h hosts) client() *http.Client {
 	var proxies sync.Map // by their host and port
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -85,8 +86,8 @@ func (h hosts) has(host string) bool {
 	return slices.ContainsFunc(h, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// public returns an error if the host of a URL has an address of a private network and is not in h. It is for connections that
-// others make: git resolves the name anew, and a proxy may know names that are unknown here.
+// public returns an error if the host of a URL has an address of a private network and is not in h. It is for
+// connections that others make: git resolves the name anew, and a proxy may know names that are unknown here.
 func (h hosts) public(at string) error {
 	if !strings.Contains(at, "://") {
 		at = "https://" + at // github.com/…

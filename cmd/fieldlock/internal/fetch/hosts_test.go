@@ -54,8 +54,8 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirects: charts may be kept on another host than their index, as those in releases of GitHub are, so redirects to other hosts are
-// followed, but none from https to http.
+// TestRedirects: charts may be kept on another host than their index, as those in releases of GitHub are, so redirects
+// to other hosts are followed, but none from https to http.
 func TestRedirects(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("HELM_CONFIG_HOME", t.TempDir())

@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Charts are found in the two kinds of repositories as Helm finds them: https://helm.sh/docs/topics/chart_repository/ and
-// https://helm.sh/docs/topics/registries/. Helm's own code for it links its plugins, a WebAssembly runtime and OpenPGP.
+// Charts are found in the two kinds of repositories as Helm finds them: https://helm.sh/docs/topics/chart_repository/
+// and https://helm.sh/docs/topics/registries/. Helm's own code for it links its plugins, a WebAssembly runtime and
+// OpenPGP.
 
 // index is what the index.yaml of a classic repository lists: the versions of each chart.
 type index map[string][]indexEntry
@@ -117,8 +118,8 @@ func splitLast(text, separator string) (before, after string) {
 	return text[:max(i, 0)], text[i+1:]
 }
 
-// choose returns the version that Helm takes of those that a repository has: want itself, or else the newest one in the range
-// want; "" is any release.
+// choose returns the version that Helm takes of those that a repository has: want itself, or else the newest one in the
+// range want; "" is any release.
 func choose(versions []string, want string) (string, error) {
 	constraint, err := semver.NewConstraint(cmp.Or(want, "*"))
 	if err != nil {

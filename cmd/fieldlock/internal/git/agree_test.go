@@ -16,9 +16,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
 )
 
-// TestAgreesWithDisk reads random trees with links by git, as a commit and as a work tree, and from the disk. All three find
-// the same files with the same contents, and the same mistakes; only a link that leads out of the repository is an error
-// for git alone. FIELDLOCK_TREES sets how many trees there are.
+// TestAgreesWithDisk reads random trees with links by git, as a commit and as a work tree, and from the disk. All three
+// find the same files with the same contents, and the same mistakes; only a link that leads out of the repository is an
+// error for git alone. FIELDLOCK_TREES sets how many trees there are.
 func TestAgreesWithDisk(t *testing.T) {
 	trees := setting.Int(t, "FIELDLOCK_TREES", 150)
 	random := rand.New(rand.NewPCG(setting.Seed(t), 0))

@@ -25,8 +25,8 @@ var (
 	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
-// FS is a tree as a file system. Links inside of the tree are followed, step by step as a system does; a link that leads out
-// of the tree is an error. The files of submodules are not part of it. Safe for concurrent use.
+// FS is a tree as a file system. Links inside of the tree are followed, step by step as a system does; a link that
+// leads out of the tree is an error. The files of submodules are not part of it. Safe for concurrent use.
 type FS struct {
 	tree  *Tree
 	batch batch
@@ -140,7 +140,8 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return &openFile{info, bytes.NewReader(data)}, err
 }
 
-// maxKept bounds how much is kept of what was read, and maxKeptFile the size of a file that is kept, and of the room for one.
+// maxKept bounds how much is kept of what was read, and maxKeptFile the size of a file that is kept, and of the room
+// for one.
 const (
 	maxKept     = 32 << 20
 	maxKeptFile = 4 << 20
@@ -200,8 +201,8 @@ func (f *FS) content(at string) ([]byte, error) {
 	return contents[0], errs[0]
 }
 
-// ID returns the ID of the blob with the content of a file, as git computes it: files with equal IDs are equal. Of a submodule it is its
-// commit. Cost: a file of the work tree is read once.
+// ID returns the ID of the blob with the content of a file, as git computes it: files with equal IDs are equal. Of a
+// submodule it is its commit. Cost: a file of the work tree is read once.
 func (f *FS) ID(name string) (string, error) {
 	at, err := f.resolve("read", name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 )
 
-// TestFS: both kinds of trees read files through links and give them the same IDs; directories and links that lead nowhere have
-// none.
+// TestFS: both kinds of trees read files through links and give them the same IDs; directories and links that lead
+// nowhere have none.
 func TestFS(t *testing.T) {
 	files := map[string]string{"a.yaml": object, "d/b.yaml": object + "\n", "d/e/c.yaml": "x", "link": "-> d/e", "d/file": "-> ../a.yaml", "out": "-> ../../x"}
 	r := repository(t, files)
@@ -168,8 +168,8 @@ func (c copied) ReadFile(name string) ([]byte, error) {
 	return bytes.Clone(data), err
 }
 
-// TestFSConforms: the standard library's test of file systems passes on both kinds of trees, once the sizes of the files are
-// known.
+// TestFSConforms: the standard library's test of file systems passes on both kinds of trees, once the sizes of the
+// files are known.
 func TestFSConforms(t *testing.T) {
 	names := []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "d/file", "link", "run.sh"}
 	commit, worktree := bothTrees(t, repository(t, map[string]string{"a.yaml": object, "d/b.yaml": object + "\n", "d/e/c.yaml": "x", "run.sh": "", "link": "-> d/e", "d/file": "-> ../a.yaml"}))

@@ -246,8 +246,8 @@ func TestWorkTree(t *testing.T) {
 	}
 }
 
-// TestReadsAsGitHolds: a file that git holds unchanged is read as its blob, whatever the disk has of it; a changed one from the disk.
-// No program that .gitattributes names is run.
+// TestReadsAsGitHolds: a file that git holds unchanged is read as its blob, whatever the disk has of it; a changed one
+// from the disk. No program that .gitattributes names is run.
 func TestReadsAsGitHolds(t *testing.T) {
 	const changed = object + "# changed\n"
 	touch := func(t *testing.T, name string) {
@@ -412,7 +412,8 @@ func TestWorkTreeLinkWithin(t *testing.T) {
 	}
 }
 
-// TestLinkIntoSubmodule: a link into a submodule that does not change counts where it leads elsewhere on the other side.
+// TestLinkIntoSubmodule: a link into a submodule that does not change counts where it leads elsewhere on the other
+// side.
 func TestLinkIntoSubmodule(t *testing.T) {
 	other := repository(t, map[string]string{"x.yaml": object, "y.yaml": object})
 	r := repository(t, map[string]string{"a/same.yaml": "-> ../sub/x.yaml", "a/moved.yaml": "-> ../sub/x.yaml", "a/z.yaml": object})

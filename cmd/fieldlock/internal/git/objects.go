@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// batch is a git cat-file --batch that answers one request after another. It ends with the program, or when it is closed.
-// Safe for concurrent use.
+// batch is a git cat-file --batch that answers one request after another. It ends with the program, or when it is
+// closed. Safe for concurrent use.
 type batch struct {
 	repo *Repository
 
@@ -114,8 +114,8 @@ func (b *batch) close() {
 	}
 }
 
-// A partial clone (git clone --filter=blob:none) has only the contents of files that somebody has asked for, and fetches others from
-// the remote that promised them. Git would fetch them one by one.
+// A partial clone (git clone --filter=blob:none) has only the contents of files that somebody has asked for, and
+// fetches others from the remote that promised them. Git would fetch them one by one.
 
 // unfetched is what could not be fetched, and why.
 type unfetched struct {
@@ -123,8 +123,8 @@ type unfetched struct {
 	err error
 }
 
-// request returns what asks git cat-file for an object. For one that could not be fetched, it is the name of no object: git would
-// try again.
+// request returns what asks git cat-file for an object. For one that could not be fetched, it is the name of no object:
+// git would try again.
 func (r *Repository) request(id string) string {
 	if u := r.unfetched.Load(); u != nil && u.ids[id] {
 		return "unfetched:" + id + "\n"
@@ -143,7 +143,8 @@ func (r *Repository) promisor() string {
 	return r.promises
 }
 
-// fetchMissing fetches what a partial clone lacks of a commit, all of it at once. What cannot be fetched is missing when it is read.
+// fetchMissing fetches what a partial clone lacks of a commit, all of it at once. What cannot be fetched is missing
+// when it is read.
 func (r *Repository) fetchMissing(commit string) {
 	remote := r.promisor()
 	for before := 0; remote != ""; { // trees that are fetched can name files that are not

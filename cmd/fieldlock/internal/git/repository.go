@@ -217,8 +217,8 @@ func (r *Repository) Resolve(text string) (Range, error) {
 	return out, nil
 }
 
-// OtherBases returns the merge bases of a range with three dots that [Repository.Resolve] did not take: branches that were merged into each
-// other have several.
+// OtherBases returns the merge bases of a range with three dots that [Repository.Resolve] did not take: branches that
+// were merged into each other have several.
 func (r *Repository) OtherBases(text string, resolved Range) ([]string, error) {
 	oldRev, newRev, threeDots := strings.Cut(text, "...")
 	if !threeDots {
@@ -242,8 +242,8 @@ func (r *Repository) OtherBases(text string, resolved Range) ([]string, error) {
 	return slices.DeleteFunc(strings.Fields(string(all)), func(id string) bool { return id == resolved.Old }), nil
 }
 
-// commit returns the ID of the commit that a revision names. In a repository without commits, HEAD is the empty tree: pre-commit runs
-// before the first one.
+// commit returns the ID of the commit that a revision names. In a repository without commits, HEAD is the empty tree:
+// pre-commit runs before the first one.
 func (r *Repository) commit(rev string) (string, error) {
 	out, err := r.run(nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil && rev == "HEAD" {
@@ -293,8 +293,8 @@ func (r *Repository) shallow(rev string) string {
 	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s, or, for a merge base, %s", fetchArguments(remote, ref, rev), whole)
 }
 
-// fetchArguments returns the arguments of git fetch for a revision. After the fetch, the revision has its own name or the name FETCH_HEAD:
-// a clone of one branch keeps another branch only if the arguments say where.
+// fetchArguments returns the arguments of git fetch for a revision. After the fetch, the revision has its own name or
+// the name FETCH_HEAD: a clone of one branch keeps another branch only if the arguments say where.
 func fetchArguments(remote, ref, rev string) string {
 	switch {
 	case isHash(rev):
@@ -307,8 +307,8 @@ func fetchArguments(remote, ref, rev string) string {
 	return remote + " " + ref + " (and name FETCH_HEAD)"
 }
 
-// remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with history can
-// resolve, such as HEAD~1 and abbreviated commits.
+// remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with
+// history can resolve, such as HEAD~1 and abbreviated commits.
 func (r *Repository) remoteOf(rev string) (remote, ref string) {
 	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") || rev == "HEAD" || isAbbreviated(rev) {
 		return "", ""
@@ -404,8 +404,9 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 	return contents, errs, err
 }
 
-// readBatch reads the output of cat-file --batch: "ID TYPE SIZE\nDATA\n", or "ID missing\n", for each request. The data of
-// what is not a file is read over, so that it is not taken for the answers to the next requests. Contents go where contents has room.
+// readBatch reads the output of cat-file --batch: "ID TYPE SIZE\nDATA\n", or "ID missing\n", for each request. The data
+// of what is not a file is read over, so that it is not taken for the answers to the next requests. Contents go where
+// contents has room.
 func (r *Repository) readBatch(out *bufio.Reader, contents [][]byte, errs []error) error {
 	total := 0
 	for i := range contents {

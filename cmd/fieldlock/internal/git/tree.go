@@ -71,7 +71,8 @@ func newTree(repo *Repository, rev string, entries map[string]entry, reader blob
 	return t, nil
 }
 
-// validPath reports whether a path of a tree stays inside of it and out of .git. A backslash separates names on Windows only.
+// validPath reports whether a path of a tree stays inside of it and out of .git. A backslash separates names on Windows
+// only.
 func validPath(name string) bool {
 	for _, step := range strings.Split(name, "/") {
 		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") || strings.Contains(step, "\x00") ||
@@ -82,16 +83,16 @@ func validPath(name string) bool {
 	return true
 }
 
-// Has reports whether the tree has a file or directory at a path below its root, which may lead through links. What only
-// Files can tell, such as that a link leads out of the tree, counts as had.
+// Has reports whether the tree has a file or directory at a path below its root, which may lead through links. What
+// only Files can tell, such as that a link leads out of the tree, counts as had.
 func (t *Tree) Has(below string) bool {
 	var nowhere *nowhereError
 	_, err := t.resolve(below)
 	return !errors.As(err, &nowhere) || nowhere.links > 0
 }
 
-// SkipUnchanged leaves out the submodules that two trees have at the same commit: nothing in them changes. Links into them
-// count where only one tree has them.
+// SkipUnchanged leaves out the submodules that two trees have at the same commit: nothing in them changes. Links into
+// them count where only one tree has them.
 func SkipUnchanged(a, b *Tree) {
 	a.other, b.other = b, a
 	for name, e := range a.entries {
@@ -169,8 +170,8 @@ type found struct {
 	entry string
 }
 
-// step is a place on the way of a walker: shown is the path that led here through links, which reports name, and above are
-// the directories on that path. found is false for a path that was named.
+// step is a place on the way of a walker: shown is the path that led here through links, which reports name, and above
+// are the directories on that path. found is false for a path that was named.
 type step struct {
 	shown string
 	found bool
@@ -238,8 +239,8 @@ func (w *walker) link(s step) {
 	w.resolved(name, err, s)
 }
 
-// resolved adds what a path leads to. Where that is nothing, the path is a mistake if it has the name of a file of objects;
-// a path that was named may be one of the other side of the comparison.
+// resolved adds what a path leads to. Where that is nothing, the path is a mistake if it has the name of a file of
+// objects; a path that was named may be one of the other side of the comparison.
 func (w *walker) resolved(name string, err error, s step) {
 	var nowhere *nowhereError
 	switch {
@@ -329,8 +330,8 @@ func (t *Tree) parse(list []found) ([]manifest.File, error) {
 	return files, nil
 }
 
-// File returns the content of one file; ok is false where the tree has nothing at the path. What is there and is not a file is an
-// error, also a link: who reviews changes of the path would not see those of the file that it leads to.
+// File returns the content of one file; ok is false where the tree has nothing at the path. What is there and is not a
+// file is an error, also a link: who reviews changes of the path would not see those of the file that it leads to.
 func (t *Tree) File(below string) (data []byte, ok bool, err error) {
 	switch e, found := t.entries[below]; {
 	case !found && t.children[below] == nil:
@@ -361,12 +362,12 @@ type nowhereError struct {
 
 func (e *nowhereError) Error() string { return e.reason }
 
-// resolve returns the path below the root that a path leads to, without links on it: the path of an entry or a directory.
-// It goes step by step, as the system does: after a link to a directory, ".." is the parent of that directory. What follows
-// the path of a submodule is left as it is.
+// resolve returns the path below the root that a path leads to, without links on it: the path of an entry or a
+// directory. It goes step by step, as the system does: after a link to a directory, ".." is the parent of that
+// directory. What follows the path of a submodule is left as it is.
 //
-// A path that leads nowhere, or in a circle, has a *nowhereError; any other error is about a link that leads out of the tree
-// or cannot be read.
+// A path that leads nowhere, or in a circle, has a *nowhereError; any other error is about a link that leads out of the
+// tree or cannot be read.
 func (t *Tree) resolve(name string) (string, error) {
 	at, links, text := ".", 0, name
 	for steps := strings.Split(name, "/"); len(steps) > 0; {

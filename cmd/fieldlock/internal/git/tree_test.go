@@ -69,8 +69,8 @@ func TestMissingBlob(t *testing.T) {
 	}
 }
 
-// TestReplacedBlob: git shows another file in the place of one for which the clone has a replacement. What is deployed is the
-// file itself.
+// TestReplacedBlob: git shows another file in the place of one for which the clone has a replacement. What is deployed
+// is the file itself.
 func TestReplacedBlob(t *testing.T) {
 	r := repository(t, map[string]string{"a.yaml": object, "b.yaml": object + "\n"})
 	git(t, r.Root, "replace", git(t, r.Root, "rev-parse", "HEAD:a.yaml"), git(t, r.Root, "rev-parse", "HEAD:b.yaml"))
@@ -114,8 +114,8 @@ func TestWriteWithoutObjects(t *testing.T) {
 	}
 }
 
-// TestTreeForFile: a hostile commit names a tree where it says that there is a file. Git prints the tree, in whose names
-// there can be anything, such as the answer to the next request.
+// TestTreeForFile: a hostile commit names a tree where it says that there is a file. Git prints the tree, in whose
+// names there can be anything, such as the answer to the next request.
 func TestTreeForFile(t *testing.T) {
 	r := repository(t, map[string]string{"x.yaml": object})
 	hash := func(kind, text string) string {
@@ -247,7 +247,8 @@ func TestWriteLongName(t *testing.T) {
 	}
 }
 
-// TestLongLink: a tree object can have a link with a longer text than any file system. The longest one that they have counts.
+// TestLongLink: a tree object can have a link with a longer text than any file system. The longest one that they have
+// counts.
 func TestLongLink(t *testing.T) {
 	r := repository(t, map[string]string{"x.yaml": object})
 	for name, length := range map[string]int{"long.yaml": maxText, "longer.yaml": maxText + 1} {

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// What the developer has and what git has are read alike. A file that git holds unchanged is read as its blob in the index: the bytes on
-// the disk may be another encoding of it, by eol or working-tree-encoding in .gitattributes. So is a file that a sparse checkout leaves
-// out. Changed files and new ones are read from the disk.
+// What the developer has and what git has are read alike. A file that git holds unchanged is read as its blob in the
+// index: the bytes on the disk may be another encoding of it, by eol or working-tree-encoding in .gitattributes. So is
+// a file that a sparse checkout leaves out. Changed files and new ones are read from the disk.
 
 // WorkTree returns the tree of the files in the work tree: those that git tracks, and new ones that it does not ignore.
 func (r *Repository) WorkTree() (*Tree, error) {
@@ -72,7 +72,8 @@ type indexEntry struct {
 	skipped bool // a sparse checkout leaves it out
 }
 
-// index lists the files of the index, and those that git neither tracks nor ignores. Among the latter are files with a conflict.
+// index lists the files of the index, and those that git neither tracks nor ignores. Among the latter are files with a
+// conflict.
 func (r *Repository) index() (indexed map[string]indexEntry, others []string, err error) {
 	out, err := r.run(nil, "ls-files", "-z", "-t", "--stage", "--others", "--exclude-standard", "--full-name", "--", ".")
 	if err != nil {
@@ -99,8 +100,8 @@ func (r *Repository) index() (indexed map[string]indexEntry, others []string, er
 	return indexed, slices.AppendSeq(others, maps.Keys(conflicts)), nil
 }
 
-// modified returns the files of the index that differ from it on the disk, or are gone there. Where only the times differ, the content
-// decides, converted as .gitattributes says; programs that it names are not run.
+// modified returns the files of the index that differ from it on the disk, or are gone there. Where only the times
+// differ, the content decides, converted as .gitattributes says; programs that it names are not run.
 func (r *Repository) modified(indexed map[string]indexEntry) (map[string]bool, error) {
 	unfiltered, err := r.withoutFilters()
 	if err != nil {
@@ -162,8 +163,8 @@ func (r *Repository) withoutFilters() ([]string, error) {
 	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
 }
 
-// dropBehind removes the entries below other entries: the files that git has of a directory that became a link. They are
-// reached through the link.
+// dropBehind removes the entries below other entries: the files that git has of a directory that became a link. They
+// are reached through the link.
 func dropBehind(entries map[string]entry) {
 	for name := range entries {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -175,8 +176,8 @@ func dropBehind(entries map[string]entry) {
 	}
 }
 
-// submodule returns the commit that a submodule of the work tree is at: the one of its own work tree, otherwise the one that is
-// staged; "" where that is not known. ok is false for a directory that is not a submodule.
+// submodule returns the commit that a submodule of the work tree is at: the one of its own work tree, otherwise the one
+// that is staged; "" where that is not known. ok is false for a directory that is not a submodule.
 func (r *Repository) submodule(root *os.Root, name string) (commit string, ok bool) {
 	if _, err := root.Lstat(filepath.Join(filepath.FromSlash(name), ".git")); err == nil {
 		own := &Repository{Root: filepath.Join(r.Root, filepath.FromSlash(name))}
@@ -196,7 +197,8 @@ func (r *Repository) submodule(root *os.Root, name string) (commit string, ok bo
 
 var _ blobReader = (*disk)(nil)
 
-// disk reads the contents of the work tree, and nothing outside of it: the blobs of unchanged files, and the others from the disk.
+// disk reads the contents of the work tree, and nothing outside of it: the blobs of unchanged files, and the others
+// from the disk.
 type disk struct {
 	root    *os.Root
 	entries map[string]entry

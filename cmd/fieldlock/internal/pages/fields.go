@@ -1,4 +1,5 @@
-// Command pages writes the pages of docs that are made from data: `go run ./cmd/fieldlock/internal/pages`. A test fails when they are stale.
+// Command pages writes the pages of docs that are made from data: `go run ./cmd/fieldlock/internal/pages`. A test fails
+// when they are stale.
 package main
 
 import (

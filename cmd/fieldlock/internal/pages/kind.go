@@ -36,7 +36,8 @@ type kindPage struct {
 	notes      string         // Markdown at the end
 }
 
-// row is one lock: the field, the refused changes in words, and the versions or objects that have the lock ("" for all).
+// row is one lock: the field, the refused changes in words, and the versions or objects that have the lock ("" for
+// all).
 type row struct {
 	path, refuses, where string
 	immutable            bool // each change is refused; otherwise some are
@@ -70,8 +71,8 @@ func (r *remarks) add(path, text string) {
 // fields names fields as code.
 func fields(paths []string) string { return "`" + strings.Join(paths, "`, `") + "`" }
 
-// write returns the page as Markdown; d has what its rows name by number. What people look for first stands first: which
-// fields, the error message, and the way out.
+// write returns the page as Markdown; d has what its rows name by number. What people look for first stands first:
+// which fields, the error message, and the way out.
 func (p *kindPage) write(d *details) string {
 	var b strings.Builder
 	kind := withArticle(p.kind)
@@ -299,7 +300,8 @@ func writeSteps(b *strings.Builder, heading string, steps []string) {
 	}
 }
 
-// wayOut returns one step as Markdown: a sentence, followed by its command. A link to the documentation is one to another page.
+// wayOut returns one step as Markdown: a sentence, followed by its command. A link to the documentation is one to
+// another page.
 func wayOut(how string) string {
 	how = recipeLinks.ReplaceAllStringFunc(how, func(link string) string {
 		page, anchor, _ := strings.Cut(strings.TrimPrefix(link, documentation), "#")
@@ -426,7 +428,8 @@ func customKinds() []*operators.Kind {
 	return kinds
 }
 
-// operatorFile is the name of a kind's page: as kubectl names kinds, with the version where another version has its own rows.
+// operatorFile is the name of a kind's page: as kubectl names kinds, with the version where another version has its own
+// rows.
 func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 	name := strings.ToLower(k.Kind) + "."
 	if slices.ContainsFunc(all, func(other *operators.Kind) bool { return other != k && other.Kind == k.Kind && other.Group == k.Group }) {

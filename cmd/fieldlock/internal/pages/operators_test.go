@@ -19,7 +19,8 @@ import (
 //	immutable   each change from one value to another is refused, by all versions of the operator or by some
 //	restricted  some case changes the field, or a part of it, and is refused
 //
-// Fields that a row excepts, and that no other row concerns, may change. The pages of operators have no list "You may change".
+// Fields that a row excepts, and that no other row concerns, may change. The pages of operators have no list "You may
+// change".
 func TestOperatorPagesAreTrue(t *testing.T) {
 	var cases []kindcase.Case
 	for _, folder := range []string{"cases", "read"} {
@@ -81,8 +82,8 @@ func concerns(r builtin.Row, path string) bool {
 	return r.Rule != "" || r.Path == path || isBelow(path, r.Path) || isBelow(r.Path, path)
 }
 
-// changesOf changes a field alone, in the objects of cases that have it: each value in it becomes another one. Where no object
-// has the field, the first one gets it.
+// changesOf changes a field alone, in the objects of cases that have it: each value in it becomes another one. Where no
+// object has the field, the first one gets it.
 func changesOf(cases []kindcase.Case, path string) (changes []kindcase.Case) {
 	if strings.ContainsAny(path, "[{") {
 		return nil // a part of a list or map, which the cases change

@@ -129,7 +129,8 @@ func (q question) change(obj map[string]any, steps fieldpath.Path, from, to any,
 	}
 }
 
-// restricts reports whether some change of a field is not simply accepted: of an ordinary object, or of one of all cases.
+// restricts reports whether some change of a field is not simply accepted: of an ordinary object, or of one of all
+// cases.
 func (q question) restricts(path string) bool {
 	if len(q.about(path).others) > 0 {
 		return true

@@ -11,7 +11,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
-// This chapter says in words what the data says in locks and in CEL: words.yaml has a sentence for each rule and condition.
+// This chapter says in words what the data says in locks and in CEL: words.yaml has a sentence for each rule and
+// condition.
 
 // lockWords says what each lock of a kind means.
 var lockWords = map[string]string{
@@ -59,7 +60,8 @@ func readWords() words {
 	return w
 }
 
-// condition returns the condition of a row in words, such as "if the object is named `x`", and false if we have no words for it.
+// condition returns the condition of a row in words, such as "if the object is named `x`", and false if we have no
+// words for it.
 func (w words) condition(row builtin.Row) (text string, ok bool) {
 	when := oneLine(row.When)
 	if names, ok := strings.CutPrefix(when, "self.metadata.name in ['"); ok {
@@ -103,8 +105,8 @@ var exceptions = map[string]string{
 		"it may be replaced with `spec.storageClassName`",
 }
 
-// judgedWith names the field whose rows judge another one too, by kind and field: the server copies its value there, or a
-// rule reads both. The row on egress rules without effect names spec.policyTypes, which may change.
+// judgedWith names the field whose rows judge another one too, by kind and field: the server copies its value there, or
+// a rule reads both. The row on egress rules without effect names spec.policyTypes, which may change.
 var judgedWith = map[string]string{
 	"Job spec.parallelism":                "spec.completions",
 	"NetworkPolicy spec.egress":           "spec.policyTypes",

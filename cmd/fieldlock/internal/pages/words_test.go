@@ -12,7 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
-// TestWords: each lock, rule and condition of a kind has a sentence, and each sentence belongs to a lock, rule or condition.
+// TestWords: each lock, rule and condition of a kind has a sentence, and each sentence belongs to a lock, rule or
+// condition.
 func TestWords(t *testing.T) {
 	w, c := readWords(), newCatalogue()
 	used := words{map[string]string{}, map[string]string{}}
@@ -52,8 +53,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestPhrases: the CEL of a sentence does what the sentence says on the updates beside it, and has the fields and values
-// that the sentence quotes.
+// TestPhrases: the CEL of a sentence does what the sentence says on the updates beside it, and has the fields and
+// values that the sentence quotes.
 func TestPhrases(t *testing.T) {
 	data := readPhrases()
 	for _, p := range slices.Concat(data.Conditions, data.Rules) {

@@ -1,5 +1,5 @@
-// Package playground runs verbs of the command on texts: the editors of a web page, not files. An answer is the text that the
-// command prints, with the lines that it is about.
+// Package playground runs verbs of the command on texts: the editors of a web page, not files. An answer is the text
+// that the command prints, with the lines that it is about.
 //
 //	answer := playground.Run("check", playground.Input{Old: oldText, New: newText})
 //	answer.Headline // "✗ 1 object refused, 1 violation: 1 object checked (1 update)"
@@ -234,8 +234,8 @@ func lint(answer *Answer, in Input) error {
 	return nil
 }
 
-// locks lists the locked fields of the CRDs. Without CRDs it lists those of the kinds of the new objects, and without objects
-// those of all built-in kinds.
+// locks lists the locked fields of the CRDs. Without CRDs it lists those of the kinds of the new objects, and without
+// objects those of all built-in kinds.
 func locks(answer *Answer, in Input) error {
 	found, mistakes, err := in.locks()
 	if err != nil {

@@ -86,8 +86,9 @@ func (a *alert) ways() []string {
 	return lines
 }
 
-// place returns where code review tools show the alert: at its line, at the first line where it is about the whole file, and
-// for what no file has, such as standard input, at the first line of the settings in the root of the repository.
+// place returns where code review tools show the alert: at its line, at the first line where it is about the whole
+// file, and for what no file has, such as standard input, at the first line of the settings in the root of the
+// repository.
 func (a *alert) place() token.Position {
 	at := a.at
 	if !manifest.IsFile(at.Filename) {
@@ -239,7 +240,8 @@ func byLine(alerts []alert) []alert {
 	return merged
 }
 
-// join adds another alert of the same line. One with the same cause is merged; one with another cause is kept beside it.
+// join adds another alert of the same line. One with the same cause is merged; one with another cause is kept beside
+// it.
 func (a *alert) join(other *alert) {
 	for _, known := range append([]*alert{a}, a.beside...) {
 		if known.cause != other.cause {
@@ -328,9 +330,9 @@ func relative(file string) string {
 	return filepath.ToSlash(file)
 }
 
-// inRepository returns file as seen from the root of the repository that the working directory is in, as code review tools name
-// it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in the root. A file of OLD is
-// named without its revision, as a file of the change.
+// inRepository returns file as seen from the root of the repository that the working directory is in, as code review
+// tools name it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in
+// the root. A file of OLD is named without its revision, as a file of the change.
 func inRepository(file string) string {
 	if revision := ofRevision.FindString(file); revision != "" {
 		return strings.TrimPrefix(file, revision)

@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// checkText prints the headline, the refused objects with the ways out, then what is unknown, notes, deletions and what is not
-// covered, and the headline again. A report without details is one line.
+// checkText prints the headline, the refused objects with the ways out, then what is unknown, notes, deletions and what
+// is not covered, and the headline again. A report without details is one line.
 func checkText(w io.Writer, r *compare.Report) error {
 	p := PaletteFor(w)
 	line := headline(r, p)
@@ -90,7 +90,8 @@ func writeObjects(w io.Writer, b *block, limit int, p Palette) {
 	}
 }
 
-// deletionText says what becomes of an object that NEW no longer has, and what that means. escape makes the texts harmless.
+// deletionText says what becomes of an object that NEW no longer has, and what that means. escape makes the texts
+// harmless.
 func deletionText(d *result.Deletion, cost string, escape func(string) string) string {
 	means, byHand := strings.CutPrefix(d.Message, compare.IfDeleted)
 	switch {
@@ -105,7 +106,8 @@ func deletionText(d *result.Deletion, cost string, escape func(string) string) s
 // namedObjects is how many of the objects that one line refuses are named.
 const namedObjects = 5
 
-// writeEdit prints what one edit refuses: a block, or several of different kinds, which are indented below a line that counts them.
+// writeEdit prints what one edit refuses: a block, or several of different kinds, which are indented below a line that
+// counts them.
 func writeEdit(w io.Writer, edit []*refusedObject, limit int, p Palette) {
 	if len(edit) == 1 {
 		writeObject(w, edit[0], limit, p)
@@ -138,7 +140,8 @@ func markOf(blocks []*refusedObject, p Palette) string {
 	return p.Green("✓")
 }
 
-// writeObject prints the violations of one object, or of the objects that one line refuses, and what replacing it takes.
+// writeObject prints the violations of one object, or of the objects that one line refuses, and what replacing it
+// takes.
 func writeObject(w io.Writer, o *refusedObject, limit int, p Palette) {
 	violations := o.violations
 	first := &violations[0]
@@ -218,7 +221,8 @@ func writeViolation(w io.Writer, v *result.Violation, file string, p Palette) {
 	}
 }
 
-// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by what the lock means. It adds the version of the lock when the two sides have different ones.
+// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by what the
+// lock means. It adds the version of the lock when the two sides have different ones.
 func explain(v *result.Violation) string {
 	text := v.Lock
 	if meaning, ok := meanings[immutability.Lock(v.Lock)]; ok && v.Lock != string(immutability.LockImmutable) {

@@ -242,8 +242,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// junitSchema says what the elements of a JUnit file may have: attributes, those with "!" required, and children. It restates the schema of
-// Jenkins' xUnit plugin (xunit-plugin at 8c515de: types/model/xsd/junit-10.xsd).
+// junitSchema says what the elements of a JUnit file may have: attributes, those with "!" required, and children. It
+// restates the schema of Jenkins' xUnit plugin (xunit-plugin at 8c515de: types/model/xsd/junit-10.xsd).
 var junitSchema = map[string]struct{ attributes, children string }{
 	"":           {"", "testsuites testsuite"},
 	"testsuites": {"name time tests failures errors", "testsuite"},
@@ -305,9 +305,10 @@ func junitMistakes(t *testing.T, text []byte) (mistakes []string) {
 	}
 }
 
-// TestJUnitReaders: GitLab shows the text of a result and the file of its test, which is in the repository (gitlabhq at 028d8ac9fdde:
-// lib/gitlab/ci/parsers/test/junit.rb; Hash.from_xml of Active Support casts a text whose element has a type such as "file").
-// Jenkins shows the message, and of a skipped test nothing else (junit-plugin at c64aedde: CaseResult.java: getSkippedMessage).
+// TestJUnitReaders: GitLab shows the text of a result and the file of its test, which is in the repository (gitlabhq at
+// 028d8ac9fdde: lib/gitlab/ci/parsers/test/junit.rb; Hash.from_xml of Active Support casts a text whose element has a
+// type such as "file"). Jenkins shows the message, and of a skipped test nothing else (junit-plugin at c64aedde:
+// CaseResult.java: getSkippedMessage).
 func TestJUnitReaders(t *testing.T) {
 	casts := strings.Fields("symbol date datetime duration integer float decimal boolean string yaml base64Binary hexBinary file array nil")
 	t.Setenv("GITLAB_CI", "true")

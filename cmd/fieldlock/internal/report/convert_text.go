@@ -60,8 +60,8 @@ type InPlaceFile struct {
 	Was, Is  []byte                   `json:"-"`
 }
 
-// WriteInPlace prints the files, what would change in those that are out of date, and the locks without a rule. again is the
-// command that writes them.
+// WriteInPlace prints the files, what would change in those that are out of date, and the locks without a rule. again
+// is the command that writes them.
 func WriteInPlace(w io.Writer, r *InPlace, again string) {
 	p := PaletteFor(w)
 	for i := range r.Files {
@@ -83,8 +83,8 @@ func WriteInPlace(w io.Writer, r *InPlace, again string) {
 	}
 }
 
-// lineDiff prints the lines that are removed from was and added to is. It looks for the nearest line that goes on in both, which
-// is good for a text that was changed in a few places.
+// lineDiff prints the lines that are removed from was and added to is. It looks for the nearest line that goes on in
+// both, which is good for a text that was changed in a few places.
 func lineDiff(w io.Writer, was, is string) {
 	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
 	for i, j := 0, 0; i < len(a) || j < len(b); {

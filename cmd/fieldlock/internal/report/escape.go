@@ -14,8 +14,8 @@ import (
 )
 
 // Printable makes text from outside harmless in a terminal and in the log of a CI system: control characters and
-// invisible ones are escaped, and so is what GitHub, Azure and TeamCity read as a command: a line that begins with "::", and "##["
-// or "##vso[" anywhere in a line.
+// invisible ones are escaped, and so is what GitHub, Azure and TeamCity read as a command: a line that begins with
+// "::", and "##[" or "##vso[" anywhere in a line.
 func Printable(text string) string {
 	text = logCommand.ReplaceAllString(strings.ToValidUTF8(text, "\ufffd"), `#\x23$1`)
 	if strings.HasPrefix(strings.TrimLeft(text, " "), ":") {
@@ -48,8 +48,8 @@ func PrintableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// unprintable reports whether a character acts on a terminal or cannot be seen: a filler and a blank count as letters, and a selector of a
-// variant as a mark.
+// unprintable reports whether a character acts on a terminal or cannot be seen: a filler and a blank count as letters,
+// and a selector of a variant as a mark.
 func unprintable(r rune) bool {
 	const blank = '\u2800' // of Braille
 	return r != ' ' && !strconv.IsPrint(r) || r == blank || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
@@ -77,8 +77,9 @@ func Count(n int, noun string) string {
 // What comes from outside is printed through one function for each format. Printable is the one of text, and the others
 // use it; JSON escapes in WriteJSON.
 
-// markdownText makes text from outside plain text in Markdown: no markup, links, images or HTML. A zero-width space takes
-// apart what GitHub links without any markup: addresses, mentions, issues, and names of pictures such as ":tada:".
+// markdownText makes text from outside plain text in Markdown: no markup, links, images or HTML. A zero-width space
+// takes apart what GitHub links without any markup: addresses, mentions, issues, and names of pictures such as
+// ":tada:".
 func markdownText(text string) string {
 	text = strings.TrimSpace(Printable(text))
 	var b strings.Builder
@@ -110,8 +111,8 @@ func markdownText(text string) string {
 
 const zeroWidthSpace = "&#8203;"
 
-// namesPicture reports whether the text after a colon is the name of a picture and ends with another colon, as in ":tada:", or
-// may be one, since a colon can follow the text. "a.yaml:3:" has no such name.
+// namesPicture reports whether the text after a colon is the name of a picture and ends with another colon, as in
+// ":tada:", or may be one, since a colon can follow the text. "a.yaml:3:" has no such name.
 func namesPicture(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	name, _, _ := strings.Cut(text, ":")

@@ -186,8 +186,8 @@ var meanings = map[immutability.Lock]string{
 	alertUncheckedKind:             "objects changed whose rules are not known",
 }
 
-// LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it; a new
-// version would be one where a field is gone or means something else.
+// LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it;
+// a new version would be one where a field is gone or means something else.
 const LocksVersion = 1
 
 type versionedLocks struct {

@@ -53,8 +53,8 @@ func writeGitLab(w io.Writer, alerts []alert) error {
 	return WriteJSON(w, issues)
 }
 
-// fingerprint returns an ID that the alert keeps from one run to the next. It depends on the subject and the place, and leaves out
-// the line and the values. seen counts the alerts with equal IDs so far.
+// fingerprint returns an ID that the alert keeps from one run to the next. It depends on the subject and the place, and
+// leaves out the line and the values. seen counts the alerts with equal IDs so far.
 func (a *alert) fingerprint(seen map[string]int) string {
 	about := a.field
 	if about == "" {

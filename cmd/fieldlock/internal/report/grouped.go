@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// What a report says of several objects stands there once, with their names and places: unknown verdicts, notes and deletions here,
-// refusals in repeated.go.
+// What a report says of several objects stands there once, with their names and places: unknown verdicts, notes and
+// deletions here, refusals in repeated.go.
 //
 //	! 7 PersistentVolumeClaims (overlays/prod/kustomization.yaml:3)
 //	    shop/blobstore, shop/pgsql, shop/prometheus, shop/redis-cache, shop/redis-store and 2 more
@@ -54,8 +54,9 @@ func remarkGroups(remarks []result.Remark) []group[result.Remark] {
 	})
 }
 
-// losses returns the deletions that cost something, unless they are refused and printed as violations: those that lose most first. What
-// restarts or costs nothing is in the summary's count, and so is what is kept, unless its loss would cost most.
+// losses returns the deletions that cost something, unless they are refused and printed as violations: those that lose
+// most first. What restarts or costs nothing is in the summary's count, and so is what is kept, unless its loss would
+// cost most.
 func losses(r *compare.Report) []group[result.Deletion] {
 	var list []result.Deletion
 	for _, d := range r.Deletions {
@@ -221,7 +222,8 @@ func NotCovered(list []result.NotCovered) []string {
 	return lines
 }
 
-// placesOf names where the change touches what is not covered, in brackets: the first few lines; "" for files, which the text names.
+// placesOf names where the change touches what is not covered, in brackets: the first few lines; "" for files, which
+// the text names.
 func placesOf(list []result.NotCovered) string {
 	var places []string
 	for _, n := range list {
@@ -242,8 +244,8 @@ func placesOf(list []result.NotCovered) string {
 	return " (" + fewOf(places) + ")"
 }
 
-// byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they differ only in a
-// name or two: less than a third of their words.
+// byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they
+// differ only in a name or two: less than a third of their words.
 func byReason(list []result.NotCovered) [][]result.NotCovered {
 	var groups [][]result.NotCovered
 	for _, n := range list {

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// The headline is the first and the last line of the text, and the summary of the other formats: a mark, what it stands for, and how
-// much was covered.
+// The headline is the first and the last line of the text, and the summary of the other formats: a mark, what it stands
+// for, and how much was covered.
 //
 //	✗ 1 object refused, 2 violations; not checked: 1 HelmRelease (media/films): 12 objects checked (12 updates)
 //	? not checked: 2 files (apps/a.yaml, apps/b.yaml), 1 unknown verdict (Claim shop/data): 12 objects checked (12 updates)
@@ -159,8 +159,8 @@ func scopeText(r *compare.Report) string {
 	return text
 }
 
-// skippedText names the objects without a schema that did not change, or only one side has, and what is not an object: "2 Secret, 1
-// document that is not an object".
+// skippedText names the objects without a schema that did not change, or only one side has, and what is not an object:
+// "2 Secret, 1 document that is not an object".
 func skippedText(r *compare.Report) string {
 	var others []result.KindCount
 	for _, k := range r.SkippedKinds {

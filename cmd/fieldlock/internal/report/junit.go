@@ -59,12 +59,12 @@ type (
 	}
 )
 
-// writeJUnit prints alerts as one suite. An alert that fails the run is a failure, an input that cannot be read an error; the
-// others are skipped tests, which show their message without failing. If nothing fails, one test has passed, since many
-// readers take a file without tests for a mistake.
+// writeJUnit prints alerts as one suite. An alert that fails the run is a failure, an input that cannot be read an
+// error; the others are skipped tests, which show their message without failing. If nothing fails, one test has passed,
+// since many readers take a file without tests for a mistake.
 //
-// It uses what the schema of Jenkins' xUnit plugin knows, since that plugin refuses a file that has more (xunit-plugin at 8c515de:
-// types/JUnitInputMetric.java, types/model/xsd/junit-10.xsd).
+// It uses what the schema of Jenkins' xUnit plugin knows, since that plugin refuses a file that has more (xunit-plugin
+// at 8c515de: types/JUnitInputMetric.java, types/model/xsd/junit-10.xsd).
 func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 	suite := junitSuite{Name: "fieldlock " + verb, SystemOut: PrintableLines(summary)}
 	for i := range alerts {
@@ -89,7 +89,8 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 }
 
 func (s *junitSuite) add(a *alert, verb string) {
-	// GitLab shows the text of a result without its message; Jenkins shows both, and of a skipped test the message alone.
+	// GitLab shows the text of a result without its message; Jenkins shows both, and of a skipped test the message
+	// alone.
 	result := &junitResult{Message: Printable(a.message), Type: Printable(a.rule), Text: PrintableLines(a.text())}
 	at := a.where()
 	if at != "" {
@@ -125,8 +126,8 @@ func (s *junitSuite) add(a *alert, verb string) {
 	s.Cases = append(s.Cases, c)
 }
 
-// distinguish gives a test a name that no other test of its class has: of two, GitLab shows the last one only. The same object can be
-// refused in several files, and in one file for several units.
+// distinguish gives a test a name that no other test of its class has: of two, GitLab shows the last one only. The same
+// object can be refused in several files, and in one file for several units.
 func (s *junitSuite) distinguish(c *junitCase, file string) {
 	if s.seen == nil {
 		s.seen = map[[2]string]bool{}

@@ -64,7 +64,8 @@ func lintText(w io.Writer, r *audit.Report) error {
 	return nil
 }
 
-// lintSummary is the last line of the text, which counts what is printed. Where some input could not be read, it has no tick.
+// lintSummary is the last line of the text, which counts what is printed. Where some input could not be read, it has no
+// tick.
 func lintSummary(r *audit.Report, p Palette) string {
 	count := map[immutability.Severity]int{}
 	for i := range r.Findings {
@@ -195,8 +196,8 @@ func withLocks(groups []audit.Group) (locked []audit.Group, unlocked []string) {
 	return locked, unlocked
 }
 
-// writeDetails prints the objects of a finding's witness as one YAML stream, with comments that say what to do with each
-// and what refuses the direct way, and the fix; what the finding lacks is left out.
+// writeDetails prints the objects of a finding's witness as one YAML stream, with comments that say what to do with
+// each and what refuses the direct way, and the fix; what the finding lacks is left out.
 func writeDetails(w io.Writer, f *audit.Finding, findings []audit.Finding, p Palette) error {
 	var b strings.Builder
 	shown := f.Witness

@@ -17,8 +17,8 @@ import (
 // markdownFormat is for job summaries, comments on pull requests and reference documentation.
 var markdownFormat = Format{Name: "markdown", Check: checkMarkdown, Locks: locksMarkdown}
 
-// checkMarkdown prints a table of the violations, the ways out, and what else there is to know, within the limit of a comment on
-// GitHub. Long parts are folded. What does not fit is counted.
+// checkMarkdown prints a table of the violations, the ways out, and what else there is to know, within the limit of a
+// comment on GitHub. Long parts are folded. What does not fit is counted.
 func checkMarkdown(w io.Writer, r *compare.Report) error {
 	m := &markdownPage{}
 	m.add("### fieldlock: %s\n", markdownText(verdictLine(r)))
@@ -65,8 +65,8 @@ type markdownPage struct{ text []byte }
 
 func (m *markdownPage) add(format string, args ...any) { m.text = fmt.Appendf(m.text, format, args...) }
 
-// section adds rows below a title and the head of a table; either can be "". It shows the first rows and folds the others. Rows
-// that would make the page longer than limit are left out and counted.
+// section adds rows below a title and the head of a table; either can be "". It shows the first rows and folds the
+// others. Rows that would make the page longer than limit are left out and counted.
 func (m *markdownPage) section(title, head, noun string, rows []string, shown, limit int) {
 	if len(rows) == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// One edit can refuse many objects: a component of nine clusters, a label of fifty Deployments. People read each cause once, with the
-// objects that it refuses; JSON has each of them.
+// One edit can refuse many objects: a component of nine clusters, a label of fifty Deployments. People read each cause
+// once, with the objects that it refuses; JSON has each of them.
 //
 //	✗ 16 PersistentVolumeClaims (components/claim.yaml:16)
 //	  default/wiki, home/hass, media/films, media/music, media/photos and 11 more
@@ -28,8 +28,8 @@ type refusedObject struct {
 	others      []*refusedObject    // of the kind, that the same line refuses in the same way
 }
 
-// refusedObjects arranges the violations of a report by cause: first by object, of which those of one kind and name that break the
-// same locks by the same change in several files or units are one; then by the line that refuses them.
+// refusedObjects arranges the violations of a report by cause: first by object, of which those of one kind and name
+// that break the same locks by the same change in several files or units are one; then by the line that refuses them.
 func refusedObjects(r *compare.Report) []*refusedObject {
 	var objects []*refusedObject
 	known, causes := map[string]*refusedObject{}, map[string]*refusedObject{}
@@ -85,8 +85,9 @@ func (o *refusedObject) block() *block {
 	return b
 }
 
-// edits arranges blocks by the lines that refuse them: a label that a kustomization adds to all objects refuses Deployments, StatefulSets
-// and Jobs, each kind for its own reason and with its own ways out. A block of which some line is not known is alone.
+// edits arranges blocks by the lines that refuse them: a label that a kustomization adds to all objects refuses
+// Deployments, StatefulSets and Jobs, each kind for its own reason and with its own ways out. A block of which some
+// line is not known is alone.
 func edits(blocks []*refusedObject) [][]*refusedObject {
 	var list [][]*refusedObject
 	known := map[string]int{}
@@ -195,7 +196,8 @@ func (o *refusedObject) alsoIn() []string {
 // unitKind begins the name of a unit.
 var unitKind = regexp.MustCompile(`^(Flux Kustomization|kustomization|HelmRelease|chart|Application|ApplicationSet) `)
 
-// shortest returns the shortest ends of the names of units that tell them apart: "prod" for "kustomization apps/overlays/prod".
+// shortest returns the shortest ends of the names of units that tell them apart: "prod" for "kustomization
+// apps/overlays/prod".
 func shortest(units []string) []string {
 	paths, short := make([]string, len(units)), make([]string, len(units))
 	for i, unit := range units {
@@ -212,8 +214,8 @@ func shortest(units []string) []string {
 	return short
 }
 
-// countedKinds lists kinds: "2 Secrets, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
-// counted together.
+// countedKinds lists kinds: "2 Secrets, 1 Pod". Kinds of one name in several groups carry their group, and versions of
+// one kind are counted together.
 func countedKinds(kinds []result.KindCount) string {
 	var merged []result.KindCount // APIVersion holds the group
 	for _, k := range kinds {

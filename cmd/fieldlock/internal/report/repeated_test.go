@@ -72,8 +72,8 @@ func TestRepeatedNotes(t *testing.T) {
 	}
 }
 
-// TestRepeated: what nine clusters are refused is printed once, with the nine places; another change of one of them is not part
-// of that. The counts, and the formats for code review tools, have all of them.
+// TestRepeated: what nine clusters are refused is printed once, with the nine places; another change of one of them is
+// not part of that. The counts, and the formats for code review tools, have all of them.
 func TestRepeated(t *testing.T) {
 	print := func(f Format, r *compare.Report) string {
 		var b strings.Builder
@@ -141,8 +141,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestMarkdownLimit: a report of any size fits into a comment, with its headline, its first rows and its summary; what is left
-// out is counted, and what is folded is closed.
+// TestMarkdownLimit: a report of any size fits into a comment, with its headline, its first rows and its summary; what
+// is left out is counted, and what is folded is closed.
 func TestMarkdownLimit(t *testing.T) {
 	long := strings.Repeat("a<b>|", 400)
 	for _, c := range []struct {
@@ -189,8 +189,8 @@ func TestMarkdownLimit(t *testing.T) {
 	}
 }
 
-// TestRepeatedDeletions: what goes away in several units is printed once, with the units; what is kept only where its loss would be
-// the worst.
+// TestRepeatedDeletions: what goes away in several units is printed once, with the units; what is kept only where its
+// loss would be the worst.
 func TestRepeatedDeletions(t *testing.T) {
 	r := &compare.Report{Allowed: true}
 	add := func(unit, object string, cost result.Cost, kept bool) {
@@ -218,8 +218,8 @@ func TestRepeatedDeletions(t *testing.T) {
 	}
 }
 
-// TestOneLine: what one line refuses is one block, and one alert, with the first objects and a count; text lists all of them if it is
-// asked to, and another line has a block of its own.
+// TestOneLine: what one line refuses is one block, and one alert, with the first objects and a count; text lists all of
+// them if it is asked to, and another line has a block of its own.
 func TestOneLine(t *testing.T) {
 	r := &compare.Report{Checked: 50, Updated: 50}
 	for i := range 50 {
@@ -256,8 +256,8 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestEdits: one line that refuses objects of several kinds is one block, with the ways of each kind, and one alert; a line that one of
-// the objects has besides makes it another block.
+// TestEdits: one line that refuses objects of several kinds is one block, with the ways of each kind, and one alert; a
+// line that one of the objects has besides makes it another block.
 func TestEdits(t *testing.T) {
 	r := &compare.Report{Checked: 4, Updated: 4}
 	add := func(kind, object string, lines ...int) {
@@ -294,8 +294,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestWaysOfOverlays: an object of four overlays has the commands of all four, in their steps; where there are too many, or the ways
-// have other steps, those of the first object are printed, and a note says so.
+// TestWaysOfOverlays: an object of four overlays has the commands of all four, in their steps; where there are too
+// many, or the ways have other steps, those of the first object are printed, and a note says so.
 func TestWaysOfOverlays(t *testing.T) {
 	overlays := func(n int, how func(overlay string) []string) *compare.Report {
 		r := clusters(n)

@@ -95,8 +95,8 @@ type (
 // maxResults is how many results of a run GitHub takes; it refuses a log that has more.
 const maxResults = 25_000
 
-// writeSARIF prints alerts as a SARIF 2.1.0 log of one run. Of more than maxResults, the last ones of the lowest level are left out, and
-// one more result counts them.
+// writeSARIF prints alerts as a SARIF 2.1.0 log of one run. Of more than maxResults, the last ones of the lowest level
+// are left out, and one more result counts them.
 func writeSARIF(w io.Writer, alerts []alert) error {
 	if left := len(alerts) - (maxResults - 1); left > 1 {
 		levels := []string{"error", "warning", "note"}

@@ -10,8 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// The ways out of a block are those of its first object. Where the other objects have the same ways with other names, such as a Deployment
-// in four overlays, each step has the commands of all of them, unless there are too many, or a step keeps what the next ones need:
+// The ways out of a block are those of its first object. Where the other objects have the same ways with other names,
+// such as a Deployment in four overlays, each step has the commands of all of them, unless there are too many, or a
+// step keeps what the next ones need:
 //
 //	• replace it (all pods stop until the new ones run); run each command in the cluster that it is for:
 //	  kubectl delete deployment/web && kubectl apply -k overlays/dev
@@ -92,15 +93,15 @@ func (w *waysOut) note() string {
 	return "these ways name " + w.left + "; those of the others are alike"
 }
 
-// told is a step as people read it: a text, and the commands that carry it out for the objects of the block. A step may have only one of
-// the two.
+// told is a step as people read it: a text, and the commands that carry it out for the objects of the block. A step may
+// have only one of the two.
 type told struct {
 	text     string
 	commands []string
 }
 
-// severalClusters reports whether commands delete one object several times, to apply it from several overlays: each of these is for a
-// cluster of its own.
+// severalClusters reports whether commands delete one object several times, to apply it from several overlays: each of
+// these is for a cluster of its own.
 func severalClusters(commands []string) bool {
 	targets := map[string]bool{}
 	for _, command := range commands {
@@ -222,8 +223,8 @@ func (w *waysOut) markdown(indent string) string {
 	return b.String()
 }
 
-// LayWays lays ways out as a list: alternatives are bullets, and the steps of a way are numbered, below its heading if it has one.
-// escape makes a heading harmless, and show writes one step; indent is the space before it.
+// LayWays lays ways out as a list: alternatives are bullets, and the steps of a way are numbered, below its heading if
+// it has one. escape makes a heading harmless, and show writes one step; indent is the space before it.
 //
 //   - keep the volume with its data:
 //     1. scale the pods that use the claim down to 0
@@ -278,5 +279,6 @@ func WayOut(how string) (text, command string) {
 // commands are how the commands of ways out begin.
 var commands = []string{"kubectl ", "argocd ", "flux ", "helm ", keepsVolume}
 
-// keepsVolume begins a command that keeps the name of an object's volume in a variable of the shell, for the steps that follow.
+// keepsVolume begins a command that keeps the name of an object's volume in a variable of the shell, for the steps that
+// follow.
 const keepsVolume = "volume=$("

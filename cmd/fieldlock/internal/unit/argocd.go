@@ -108,8 +108,8 @@ func applications() *kind {
 	return k
 }
 
-// readSources returns the files that all sources of an Application may read, also behind a source that cannot be rendered, and notes the
-// parts that the Application is rendered without.
+// readSources returns the files that all sources of an Application may read, also behind a source that cannot be
+// rendered, and notes the parts that the Application is rendered without.
 func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var all, refers []string
 	var failed error
@@ -160,7 +160,8 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	return sorted(append(all, refers...)), nil
 }
 
-// mayLack reports whether rendering may find that something is missing for a file: a dependency of a chart, or what the file has encrypted.
+// mayLack reports whether rendering may find that something is missing for a file: a dependency of a chart, or what the
+// file has encrypted.
 func mayLack(t Tree, name string) bool {
 	if path.Base(name) == "requirements.yaml" || path.Ext(name) == ".tgz" {
 		return true
@@ -274,7 +275,8 @@ func applicationSets() *kind {
 	return k
 }
 
-// patterns returns the paths that a field of an ApplicationSet's git generators includes, of those that read this repository.
+// patterns returns the paths that a field of an ApplicationSet's git generators includes, of those that read this
+// repository.
 func patterns(spec definedSpec, field string) []string {
 	var all []string
 	for i, g := range gitGenerators(spec.Object, 0) {
@@ -311,7 +313,8 @@ func gitGenerators(object any, depth int) []map[string]any {
 	return all
 }
 
-// sourcePaths returns the paths of the sources in the templates of an ApplicationSet whose URL may be the one of the tree.
+// sourcePaths returns the paths of the sources in the templates of an ApplicationSet whose URL may be the one of the
+// tree.
 func sourcePaths(object any, mayBeTree func(url string) bool, depth int) []string {
 	var all []string
 	if depth > 30 {
@@ -358,7 +361,8 @@ func literal(pattern string) string {
 	return path.Clean(pattern)
 }
 
-// mayMatch reports whether a pattern for files may match a name, or a directory above it, whatever its wildcards and variables stand for.
+// mayMatch reports whether a pattern for files may match a name, or a directory above it, whatever its wildcards and
+// variables stand for.
 func mayMatch(pattern, name string) bool {
 	end := pattern[strings.LastIndexAny(pattern, "*?[]{}\\/")+1:]
 	return below(name, literal(pattern)) && (strings.HasSuffix(name, end) || strings.Contains(name, end+"/"))

@@ -125,9 +125,9 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
-// addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part counts as
-// changed unless both sides lack the same thing and the files that decide about it are equal. The objects of a changed part are unknown, so
-// addPartial then returns only the objects of OLD that NEW has, too.
+// addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part
+// counts as changed unless both sides lack the same thing and the files that decide about it are equal. The objects of
+// a changed part are unknown, so addPartial then returns only the objects of OLD that NEW has, too.
 func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
 	lacks, lacked := c.news.lacks(p.new), c.olds.lacks(p.old)
 	if lacks == nil && lacked == nil || p.installs != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/settings"
 )
 
-// Each chapter of the package has a test here of what it adds to a comparison. The tests of the command try what users see of it.
+// Each chapter of the package has a test here of what it adds to a comparison. The tests of the command try what users
+// see of it.
 
 var overlay = files{"prod/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: x-\n", "prod/a.yaml": object("a", "one"), "other.yaml": object("b", "one")}
 
@@ -127,8 +128,8 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// TestExternalArtifacts: a Kustomization whose source is a copy of a directory of the tree is rendered from that directory. Anything else that an
-// ArtifactGenerator makes is not covered.
+// TestExternalArtifacts: a Kustomization whose source is a copy of a directory of the tree is rendered from that
+// directory. Anything else that an ArtifactGenerator makes is not covered.
 func TestExternalArtifacts(t *testing.T) {
 	generator := "apiVersion: source.extensions.fluxcd.io/v1beta1\nkind: ArtifactGenerator\nmetadata: {name: parts, namespace: flux-system}\nspec:\n" +
 		"  sources: [{alias: repo, kind: GitRepository, name: flux-system}]\n" +

@@ -23,8 +23,8 @@ type chartSpec struct {
 	Upgrade         bool
 }
 
-// charts are the charts that can be installed, each once with its own values and once with each file of values that comes
-// with it.
+// charts are the charts that can be installed, each once with its own values and once with each file of values that
+// comes with it.
 func charts() *kind {
 	k := &kind{name: "chart"}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
@@ -119,8 +119,8 @@ func inChart(dir, name string) bool {
 	return first == "templates" || first == "crds" || first == "charts"
 }
 
-// isBeside reports whether a file is in the directory of a chart that a unit reads, and belongs to none. A tool that renders the chart
-// does not deploy such a file, so it is compared as it is written.
+// isBeside reports whether a file is in the directory of a chart that a unit reads, and belongs to none. A tool that
+// renders the chart does not deploy such a file, so it is compared as it is written.
 func isBeside(reads []string, name string) bool {
 	beside := false
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {

@@ -9,8 +9,8 @@ import (
 
 // Compare finds what two trees deploy, and renders and reads what differs.
 //
-// A unit that only NEW has excuses no file: what OLD reads as it is written, or through another unit, is read in that way from
-// NEW too, as long as it is there.
+// A unit that only NEW has excuses no file: what OLD reads as it is written, or through another unit, is read in that
+// way from NEW too, as long as it is there.
 func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c := &comparison{newSide: newSide, oldSide: oldSide, out: &Comparison{}, engine: newEngine(o)}
 	defer c.engine.close()
@@ -43,8 +43,8 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	return c.out, nil
 }
 
-// forgiveNew takes new units that cannot be rendered for unchanged, as creates need no rules, unless OLD could have held their objects: if it
-// has an object that NEW no longer has, or a unit that cannot be rendered either.
+// forgiveNew takes new units that cannot be rendered for unchanged, as creates need no rules, unless OLD could have
+// held their objects: if it has an object that NEW no longer has, or a unit that cannot be rendered either.
 func (c *comparison) forgiveNew() {
 	has := map[named]bool{}
 	for _, as := range objectsOf(c.out.New) {
@@ -72,7 +72,8 @@ func (c *comparison) forgiveNew() {
 	}
 }
 
-// nothingChanged reports whether both trees have the same files with the same content, as far as they were not left out.
+// nothingChanged reports whether both trees have the same files with the same content, as far as they were not left
+// out.
 func (c *comparison) nothingChanged() bool {
 	news, olds := c.newSide.Tree.Paths(), c.oldSide.Tree.Paths()
 	if c.newSide.Partial || c.oldSide.Partial || !slices.Equal(news, olds) || len(c.newSide.Files) != len(c.oldSide.Files) {
@@ -127,8 +128,8 @@ func (c *comparison) addElsewhere() {
 	c.out.NotCovered = append(c.out.NotCovered, news...)
 }
 
-// identifyChanges adds a digest to what changed and is not covered, of all that both sides have of it. An acceptance that has it does
-// not accept the next change.
+// identifyChanges adds a digest to what changed and is not covered, of all that both sides have of it. An acceptance
+// that has it does not accept the next change.
 func (c *comparison) identifyChanges() {
 	for i := range c.out.NotCovered {
 		if n := &c.out.NotCovered[i]; n.Changed {

@@ -11,8 +11,8 @@ import (
 
 // Comparison is what two trees deploy, as far as it differs.
 type Comparison struct {
-	// New and Old are the objects to compare: those of changed units and changed files. Then come the objects of unchanged
-	// files and units that the changed ones need, which both sides have alike.
+	// New and Old are the objects to compare: those of changed units and changed files. Then come the objects of
+	// unchanged files and units that the changed ones need, which both sides have alike.
 	New, Old []manifest.File
 	// Units are those that NEW has, or that only OLD has.
 	Units      []result.Unit
@@ -21,7 +21,8 @@ type Comparison struct {
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
 	Unchanged int
-	// NewWritten and OldWritten are the changed files that units read, as they are written, and Readers the units of NEW that read them.
+	// NewWritten and OldWritten are the changed files that units read, as they are written, and Readers the units of
+	// NEW that read them.
 	NewWritten, OldWritten []manifest.File
 	Readers                map[string][]string
 	// Failing are the units of NEW that may read a changed file and cannot be rendered.
@@ -49,7 +50,8 @@ type unitPair struct {
 	changed  bool
 	// forced is set for a unit of OLD that can still be rendered in NEW, although NEW does not deploy it so.
 	forced bool
-	// installs is set for charts as an upgrade applies them: the pair for their installation, which is compared as well.
+	// installs is set for charts as an upgrade applies them: the pair for their installation, which is compared as
+	// well.
 	installs *unitPair
 }
 

@@ -13,7 +13,8 @@ func inNamespace(namespace, value string) string {
 	return strings.Replace(object("a", value), "name: a}", "name: a, namespace: "+namespace+"}", 1)
 }
 
-// TestNamespacesOfPredecessors: an object of another namespace is another object, but a file may leave the namespace to whoever applies it.
+// TestNamespacesOfPredecessors: an object of another namespace is another object, but a file may leave the namespace to
+// whoever applies it.
 func TestNamespacesOfPredecessors(t *testing.T) {
 	compareEach(t, []update{
 		{name: "another namespace", old: files{"old/a.yaml": inNamespace("one", "one")}, new: files{"new/a.yaml": inNamespace("two", "two")}, paths: []string{"new"}, want: `
@@ -34,7 +35,8 @@ func TestNamespacesOfPredecessors(t *testing.T) {
 	})
 }
 
-// TestHiddenInOldOnly: a manifest in a hidden directory may have been deployed, so its removal may be one of its objects.
+// TestHiddenInOldOnly: a manifest in a hidden directory may have been deployed, so its removal may be one of its
+// objects.
 func TestHiddenInOldOnly(t *testing.T) {
 	compareEach(t, []update{
 		{name: "removed", old: overlay.with(".hidden/h.yaml", object("h", "one")), new: overlay, want: `
@@ -115,7 +117,8 @@ func TestUnitLimit(t *testing.T) {
 	})
 }
 
-// TestChartThatCannotBeFetched: a release without its chart is not covered, and asking for a path outside of the tree ends.
+// TestChartThatCannotBeFetched: a release without its chart is not covered, and asking for a path outside of the tree
+// ends.
 func TestChartThatCannotBeFetched(t *testing.T) {
 	release := func(value string) files {
 		return files{

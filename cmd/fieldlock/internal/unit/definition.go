@@ -8,8 +8,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// A unit that an object defines is rendered from a specification: the object, the objects that it refers to, and what is known of its
-// sources. It is the text of a worker's job, so units with equal specifications and files print the same.
+// A unit that an object defines is rendered from a specification: the object, the objects that it refers to, and what
+// is known of its sources. It is the text of a worker's job, so units with equal specifications and files print the
+// same.
 //
 //	kind: HelmRelease, chartRef: {kind: HelmChart, name: shop}    Object
 //	the HelmChart shop of another file                            Chart
@@ -36,7 +37,8 @@ type definedSpec struct {
 	Upgrade     bool // of a HelmRelease
 }
 
-// undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what it applies.
+// undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what
+// it applies.
 var undecided = [...]string{
 	"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback",
 	"driftDetection", "revisionHistoryLimit", "info",
@@ -53,7 +55,8 @@ func (s definedSpec) deciding() []byte {
 	return encode(s)
 }
 
-// referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
+// referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give
+// is any.
 func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, bool) {
 	for _, o := range s.Referenced {
 		in := fieldpath.Text(o, "metadata", "namespace")

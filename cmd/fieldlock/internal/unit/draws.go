@@ -12,16 +12,17 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A template may print another value each time: a password, a date. A changed unit that may is rendered twice from NEW, and a place at which the
-// two differ is compared with nothing, if it differs between renderings of OLD as well. For example:
+// A template may print another value each time: a password, a date. A changed unit that may is rendered twice from NEW,
+// and a place at which the two differ is compared with nothing, if it differs between renderings of OLD as well. For
+// example:
 //
 //	                       NEW, twice        OLD, twice
 //	password: {{ rand }}   Xk3, q8T          q2w, Zn1      not compared
 //	class: {{ rand }}      slow-a, slow-b    fast, fast    a random value in place of a fixed one: compared
 //	class: slow            slow, slow        fast, fast    compared
 
-// withoutRandom gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as random passwords and dates,
-// so that they are not compared. A random value in place of a fixed one is a change.
+// withoutRandom gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as
+// random passwords and dates, so that they are not compared. A random value in place of a fixed one is a change.
 func (c *comparison) withoutRandom(p unitPair, news, olds []Object) (kept []Object) {
 	if !p.new.random || !c.news.draws(p.new) {
 		return olds
@@ -74,8 +75,8 @@ func drawnPlaces(old Object, drawn []Object, places [][]any) [][]any {
 	})
 }
 
-// isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not have. A template
-// that prints a new name each time deletes nothing that way.
+// isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not
+// have. A template that prints a new name each time deletes nothing that way.
 func isGone(old, o Object, news []Object) bool {
 	return old.Role == o.Role && old.File == o.File && old.Object["kind"] == o.Object["kind"] &&
 		!slices.ContainsFunc(news, func(n Object) bool {
@@ -83,7 +84,8 @@ func isGone(old, o Object, news []Object) bool {
 		})
 }
 
-// draws reports whether the templates of a unit may print something else each time. An archive may hold such a template.
+// draws reports whether the templates of a unit may print something else each time. An archive may hold such a
+// template.
 func (s *side) draws(u *Unit) bool {
 	return drawsIn(u.spec) || slices.ContainsFunc(u.Reads, func(name string) bool {
 		data, err := s.tree.ReadFile(name)
@@ -91,8 +93,8 @@ func (s *side) draws(u *Unit) bool {
 	})
 }
 
-// action is an action of a template, and drawing one that calls a function with another result each time: of chance, of time, or in
-// the order of a map.
+// action is an action of a template, and drawing one that calls a function with another result each time: of chance, of
+// time, or in the order of a map.
 var (
 	action  = regexp.MustCompile(`\{\{(?:[^}]|\}[^}])*\}\}`)
 	drawing = regexp.MustCompile(`[\s({|-](?:rand[A-Z]\w*|uuidv4|shuffle|now|ago|date\w*|htmlDate\w*|gen[A-Z]\w*|bcrypt|htpasswd|encryptAES|getHostByName|keys|values)[\s)}|-]`)

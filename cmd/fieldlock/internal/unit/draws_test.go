@@ -2,7 +2,8 @@ package unit
 
 import "testing"
 
-// TestDrawsIn: templates that print something else each time are found; values are templates, too, where a chart calls tpl.
+// TestDrawsIn: templates that print something else each time are found; values are templates, too, where a chart calls
+// tpl.
 func TestDrawsIn(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: {{ randAlphaNum 5 | quote }}":              true,

@@ -11,9 +11,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A value that a unit renders can come from many files: a component, the variables of a Kustomization, the values of a HelmRelease, the
-// version of a chart. The one to name in a report is the line that somebody edited. So the lines that the change touches, in all files
-// that the unit is made from, are compared with the value:
+// A value that a unit renders can come from many files: a component, the variables of a Kustomization, the values of a
+// HelmRelease, the version of a chart. The one to name in a report is the line that somebody edited. So the lines that
+// the change touches, in all files that the unit is made from, are compared with the value:
 //
 //	spec.storageClassName: shared           the value that is refused
 //
@@ -21,14 +21,15 @@ import (
 //	apps/films/ks.yaml:22   CLASS: shared                         touched: the value
 //	apps/films/ks.yaml:9    interval: 1h                          touched: neither
 //
-// The best line counts. If no line fits, and the change touches only one place, that is it: the version of a chart changes values that
-// it does not have.
+// The best line counts. If no line fits, and the change touches only one place, that is it: the version of a chart
+// changes values that it does not have.
 
 // edit is a line of a file that the change touches. Where lines are only removed, it is the line that follows them.
 type edit struct {
 	file string
 	line int
-	// key and value are those of a line such as "key: value", without quotes; removed is set for a line that this side does not have.
+	// key and value are those of a line such as "key: value", without quotes; removed is set for a line that this side
+	// does not have.
 	key, value string
 	removed    bool
 	place      int // edits that follow one another have the same place
@@ -70,8 +71,8 @@ func (e *edits) of(u *Unit) []edit {
 	return list
 }
 
-// touching returns the edits that concern a unit which cannot be rendered: also those of the objects that it refers to, which may be
-// in files that it does not read. Those of its definition come first.
+// touching returns the edits that concern a unit which cannot be rendered: also those of the objects that it refers to,
+// which may be in files that it does not read. Those of its definition come first.
 func (e *edits) touching(u *Unit) []edit {
 	list := e.of(u)
 	e.mu.Lock()
@@ -235,13 +236,15 @@ func (e *edit) fits(l leaf) int {
 	return 0
 }
 
-// names reports whether an edit names an object, or the file or a directory that it is written in, as kustomizations do.
+// names reports whether an edit names an object, or the file or a directory that it is written in, as kustomizations
+// do.
 func (e *edit) names(file, object string) bool {
 	named := strings.TrimLeft(path.Clean(e.value), "./")
 	return e.value != "" && (e.value == object || named != "" && strings.Contains("/"+file+"/", "/"+named+"/"))
 }
 
-// cause returns the edit that made the value at steps of an object; nil if it is not known. sure is false if several edits may have.
+// cause returns the edit that made the value at steps of an object; nil if it is not known. sure is false if several
+// edits may have.
 func cause(list []edit, steps []any, value any) (found *edit, sure bool) {
 	key := ""
 	for _, step := range steps {

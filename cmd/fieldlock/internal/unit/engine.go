@@ -60,8 +60,8 @@ type side struct {
 	tree  Tree
 	units []*Unit
 	byKey map[string]*Unit
-	// input are the files that some unit surely reads, and those that belong to a unit although this one does not read them: they are
-	// not objects as they are written.
+	// input are the files that some unit surely reads, and those that belong to a unit although this one does not read
+	// them: they are not objects as they are written.
 	input      map[string]bool
 	doubts     map[string][]*Unit // the units that read a file with rules, if they can be rendered
 	elsewhere  []*Unit            // whose files are not in the tree
@@ -73,7 +73,8 @@ type side struct {
 	edits      *edits             // what the change touches; nil if there is only one side
 }
 
-// close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.
+// close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it
+// alike.
 func (s *side) close(u *Unit) {
 	key := u.kind.name + "\x00" + u.dir + "\x00" + string(u.spec)
 	if u.missing != nil {
@@ -148,8 +149,8 @@ func (s *side) lacks(u *Unit) *rendered.NotCovered {
 	return s.result(u).lacks
 }
 
-// decides identifies all that decides about the missing part of a unit: its definition, and all files but those of which each decides only
-// about its own objects.
+// decides identifies all that decides about the missing part of a unit: its definition, and all files but those of
+// which each decides only about its own objects.
 func (s *side) decides(u *Unit) string {
 	h := sha256.New()
 	h.Write(u.spec)
@@ -182,7 +183,8 @@ func (s *side) printsAlone(u *Unit, name string) (alone bool) {
 // naming matches an action of a template that gives a part of it a name, by which others use it.
 var naming = regexp.MustCompile(`\{\{-?\s*(?:define|block)\b`)
 
-// builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit has none: nil.
+// builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit
+// has none: nil.
 func (s *side) builds(u *Unit) *Unit {
 	if u.kind.builds == nil || u.tree != nil || s.Fetch != nil {
 		return nil
@@ -199,8 +201,8 @@ func (s *side) builds(u *Unit) *Unit {
 	return nil
 }
 
-// at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart with each
-// of its files of values; nil for any other directory.
+// at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart
+// with each of its files of values; nil for any other directory.
 func (s *side) at(dir string) []*Unit {
 	var units []*Unit
 	for _, name := range kindNames {

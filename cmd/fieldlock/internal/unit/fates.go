@@ -10,8 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// Each file that differs has one fate: it is read, as a manifest or by a unit; it cannot be deployed; the settings exclude it; or it is
-// not covered. Most fates are told where the files are read: here are the files that nothing looks at, though somebody may deploy them.
+// Each file that differs has one fate: it is read, as a manifest or by a unit; it cannot be deployed; the settings
+// exclude it; or it is not covered. Most fates are told where the files are read: here are the files that nothing looks
+// at, though somebody may deploy them.
 
 // addUnread lists the changed files that could be deployed and that nothing reads.
 func (c *comparison) addUnread() {
@@ -60,8 +61,8 @@ func (c *comparison) addUnread() {
 // manifestFields match the fields that each manifest has.
 var manifestFields = [...]*regexp.Regexp{regexp.MustCompile(`(?m)^[\s{-]*"?apiVersion"?\s*:`), regexp.MustCompile(`(?m)^[\s{-]*"?kind"?\s*:|,\s*"kind"\s*:`)}
 
-// isHiddenManifest reports whether a file in a hidden directory is a manifest, a template of one, or a part of a chart or kustomization
-// there. The directory .github belongs to GitHub, which deploys nothing to a cluster.
+// isHiddenManifest reports whether a file in a hidden directory is a manifest, a template of one, or a part of a chart
+// or kustomization there. The directory .github belongs to GitHub, which deploys nothing to a cluster.
 func (s *side) isHiddenManifest(name string) (found bool) {
 	if !exists(s.tree, name) || below(name, ".github") {
 		return false
@@ -75,7 +76,8 @@ func (s *side) isHiddenManifest(name string) (found bool) {
 	return found
 }
 
-// namedAsValues reports whether a file has the name of one with values for an environment: values-prod.yaml, prod.values.yaml.
+// namedAsValues reports whether a file has the name of one with values for an environment: values-prod.yaml,
+// prod.values.yaml.
 func namedAsValues(name string) bool {
 	base := path.Base(name)
 	stem := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")

@@ -16,9 +16,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// With Options.Fetch, a chart that the tree does not have is fetched when a unit that needs it is rendered, so not for units that
-// did not change. A worker finds it below helm.Fetched. It is not among the files that a unit reads: its repository, name and
-// version are part of what defines the unit.
+// With Options.Fetch, a chart that the tree does not have is fetched when a unit that needs it is rendered, so not for
+// units that did not change. A worker finds it below helm.Fetched. It is not among the files that a unit reads: its
+// repository, name and version are part of what defines the unit.
 
 // chartDir returns the directory of a chart of a repository below helm.Fetched, and notes that the unit needs it.
 func (u *Unit) chartDir(c fetch.Chart) string {
@@ -30,8 +30,9 @@ func (u *Unit) chartDir(c fetch.Chart) string {
 	return dir
 }
 
-// fetch adds the charts and bases that a unit needs to its job: those that define it, those that its kustomizations name, and the
-// dependencies of charts in the tree. A dependency that cannot be had is told only if the values enable it.
+// fetch adds the charts and bases that a unit needs to its job: those that define it, those that its kustomizations
+// name, and the dependencies of charts in the tree. A dependency that cannot be had is told only if the values enable
+// it.
 func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
 	if client == nil {
 		return nil

@@ -93,8 +93,8 @@ func (c *comparison) sameDoubts(name string) bool {
 	})
 }
 
-// failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
-// has applied what cannot be read. What can be read in it counts.
+// failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the
+// change: no tool has applied what cannot be read. What can be read in it counts.
 func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
 	failed := map[string]bool{}
 	for i := range olds {
@@ -109,7 +109,8 @@ func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
 	return files
 }
 
-// withoutForeign takes templates of other tools, such as a helmfile.yaml, out of the files of both sides: on neither side they hold an object.
+// withoutForeign takes templates of other tools, such as a helmfile.yaml, out of the files of both sides: on neither
+// side they hold an object.
 func withoutForeign(news, olds []manifest.File) (newRest, oldRest []manifest.File) {
 	holds := map[string]bool{}
 	for _, f := range slices.Concat(news, olds) {
@@ -119,8 +120,8 @@ func withoutForeign(news, olds []manifest.File) (newRest, oldRest []manifest.Fil
 	return slices.DeleteFunc(news, foreign), slices.DeleteFunc(olds, foreign)
 }
 
-// templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
-// they become.
+// templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody
+// knows what they become.
 func (c *comparison) templates(files []manifest.File) []manifest.File {
 	return slices.DeleteFunc(files, func(f manifest.File) bool {
 		reason := unreadable(&f)

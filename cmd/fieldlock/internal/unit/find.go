@@ -102,7 +102,8 @@ func (s *side) claim() {
 	}
 }
 
-// isInput reports whether some unit reads a file, so that it is not objects as they are written. It renders the units that are in doubt.
+// isInput reports whether some unit reads a file, so that it is not objects as they are written. It renders the units
+// that are in doubt.
 func (s *side) isInput(name string) bool {
 	return s.input[name] || slices.ContainsFunc(s.doubts[name], func(u *Unit) bool {
 		_, err := s.render(u)
@@ -113,7 +114,8 @@ func (s *side) isInput(name string) bool {
 // rules matches the text of a definition that judges objects: a CRD, or an admission policy.
 var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
 
-// mayFail reports whether a unit cannot be rendered, or lacks something: whether it can be rendered without that, only rendering tells.
+// mayFail reports whether a unit cannot be rendered, or lacks something: whether it can be rendered without that, only
+// rendering tells.
 func (s *side) mayFail(u *Unit) bool {
 	if u.Err != nil || u.lacking.First != nil {
 		return true
@@ -122,8 +124,8 @@ func (s *side) mayFail(u *Unit) bool {
 	return err == nil && bytes.Contains(data, []byte("dependencies:"))
 }
 
-// hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no unit that reads
-// them can be rendered, so they are read as they are written.
+// hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no
+// unit that reads them can be rendered, so they are read as they are written.
 func (s *side) hasRules(name string) (found bool) {
 	if !manifest.HasObjects(name) {
 		return false

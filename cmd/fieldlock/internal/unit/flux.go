@@ -106,12 +106,14 @@ func (s *definedSpec) kustomization() (*flux.Kustomization, error) {
 	return f, nil
 }
 
-// leftOut reports whether an ExternalArtifact does not hold a file of its source. A .sourceignore file counts where the source is made.
+// leftOut reports whether an ExternalArtifact does not hold a file of its source. A .sourceignore file counts where the
+// source is made.
 func (s *definedSpec) leftOut(name string) bool {
 	return s.Part != nil && !s.Part.Holds(name) && path.Base(name) != ".sourceignore"
 }
 
-// fluxSource returns the tree of a source of Flux, nil for the tree under check, and a *rendered.NotCovered for a source that is not here.
+// fluxSource returns the tree of a source of Flux, nil for the tree under check, and a *rendered.NotCovered for a
+// source that is not here.
 func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 	switch r.Kind {
 	case "GitRepository":

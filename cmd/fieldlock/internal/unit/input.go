@@ -22,8 +22,8 @@ type Side struct {
 	Files []manifest.File
 	// Read returns the content of one of Files; nil reads it from the tree.
 	Read func(f *manifest.File) ([]byte, error)
-	// Paths select the units that read a file there; nil selects all. With paths, Others returns the files like Files that they
-	// do not name.
+	// Paths select the units that read a file there; nil selects all. With paths, Others returns the files like Files
+	// that they do not name.
 	Paths  []string
 	Others func() []manifest.File
 	// Partial is set where a part of the tree is in another repository and may differ: a submodule at another commit.
@@ -100,8 +100,9 @@ const Excluded = "exclude in the settings leaves it out"
 // expectedDirectory matches a path through a directory that may hold expected output.
 var expectedDirectory = regexp.MustCompile(`(?:^|/)(?:testdata|golden|__snapshots__|tests?)/`)
 
-// isExpected reports whether a file is expected output of tests, as its directory says: testdata, golden and __snapshots__ anywhere, and
-// test and tests below a chart or a module, as env/test is an environment. A file that in names by a path there is read.
+// isExpected reports whether a file is expected output of tests, as its directory says: testdata, golden and
+// __snapshots__ anywhere, and test and tests below a chart or a module, as env/test is an environment. A file that in
+// names by a path there is read.
 func (s *side) isExpected(in *Side, name string) bool {
 	if s.ReadExpected || !expectedDirectory.MatchString(name) {
 		return false
@@ -121,8 +122,8 @@ func (s *side) isExpected(in *Side, name string) bool {
 	return false
 }
 
-// takeExcluded returns the side without the files that are left out, which it returns as well. states tells what the tree has at
-// these, and at the files that only units read which are left out.
+// takeExcluded returns the side without the files that are left out, which it returns as well. states tells what the
+// tree has at these, and at the files that only units read which are left out.
 func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, states map[string]string) {
 	kept := *in
 	kept.Files = nil
@@ -152,8 +153,8 @@ func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, sta
 	return &kept, excluded, states
 }
 
-// mayHoldObject reports whether a file has an object, or cannot be read and may have one. A template of Helm may print one that it names
-// nowhere.
+// mayHoldObject reports whether a file has an object, or cannot be read and may have one. A template of Helm may print
+// one that it names nowhere.
 func mayHoldObject(f *manifest.File) bool {
 	if f.Err == nil {
 		return slices.ContainsFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["kind"] != nil })

@@ -46,9 +46,10 @@ func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 	return []manifest.File{ordinary, once}
 }
 
-// deployer returns the Flux Kustomization that probably deploys a kustomization, nil for none: its source is not the repository but made of it, as
-// an artifact of its directory deploy/, and its path is the end of the kustomization's. This decides about words and commands only: how the
-// objects are applied, and what is kept, stays as unknown as without it.
+// deployer returns the Flux Kustomization that probably deploys a kustomization, nil for none: its source is not the
+// repository but made of it, as an artifact of its directory deploy/, and its path is the end of the kustomization's.
+// This decides about words and commands only: how the objects are applied, and what is kept, stays as unknown as
+// without it.
 func (s *side) deployer(u *Unit) *Unit {
 	if u.kind.name != "kustomization" {
 		return nil
@@ -65,9 +66,9 @@ func (s *side) deployer(u *Unit) *Unit {
 	return nil
 }
 
-// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
-// kustomization is not known. Helm's method depends on its version and on how the release was installed; force is a PUT, and has no
-// effect on a server-side apply.
+// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who
+// applies a kustomization is not known. Helm's method depends on its version and on how the release was installed;
+// force is a PUT, and has no effect on a server-side apply.
 func (u *Unit) applier(name string) tool.Applier {
 	dir := shell.Quote(path.Dir(name))
 	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A definition refers to objects by kind, namespace and name. The candidates for what it means are the objects of that name in files, and
-// those that kustomizations generate; references.go decides between them.
+// A definition refers to objects by kind, namespace and name. The candidates for what it means are the objects of that
+// name in files, and those that kustomizations generate; references.go decides between them.
 
 // references are the objects that a definition refers to.
 type references map[flux.Reference]*meaning
@@ -106,7 +106,8 @@ func (c *candidates) objects(kind, name string) []fileObject {
 	return found
 }
 
-// referred returns the objects that definitions can refer to by an object: itself, or the ExternalArtifacts that it makes; nil for none.
+// referred returns the objects that definitions can refer to by an object: itself, or the ExternalArtifacts that it
+// makes; nil for none.
 func referred(object map[string]any) []map[string]any {
 	if isReferred(object) {
 		return []map[string]any{object}
@@ -114,7 +115,8 @@ func referred(object map[string]any) []map[string]any {
 	return flux.Artifacts(object)
 }
 
-// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.
+// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind
+// of that name.
 func isReferred(object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	if kind := object["kind"]; kind == "ConfigMap" || kind == "Secret" {

@@ -16,9 +16,11 @@ import (
 //   - the objects of a version that a changed CRD no longer serves: no tool can apply them any more;
 //   - the admission policies that judge them, and what these read (see policies.go).
 //
-// For names, only units of one cluster are rendered: those that Flux or Argo CD deploys where it deploys the unit that adds the object.
+// For names, only units of one cluster are rendered: those that Flux or Argo CD deploys where it deploys the unit that
+// adds the object.
 
-// addNeeded adds what changed objects need to both sides. What the policies of unchanged files read is known only when these are found.
+// addNeeded adds what changed objects need to both sides. What the policies of unchanged files read is known only when
+// these are found.
 func (c *comparison) addNeeded() {
 	n := c.needs()
 	if !n.policies && !c.engine.Plain {
@@ -78,7 +80,8 @@ func (c *comparison) needRules(n *needed, of [2]string) {
 	c.needCRD(n, of)
 }
 
-// needUnserved makes n need the objects of the versions that changed CRDs no longer serve, and the other CRDs of their kinds, which may.
+// needUnserved makes n need the objects of the versions that changed CRDs no longer serve, and the other CRDs of their
+// kinds, which may.
 func (c *comparison) needUnserved(n *needed) {
 	now := servedIn(c.out.New)
 	for of, was := range servedIn(c.out.Old) {
@@ -109,7 +112,8 @@ func servedIn(files []manifest.File) map[[2]string]bool {
 	return served
 }
 
-// copied returns the unchanged units of Flux and Argo CD that may print an object which a changed unit of the same cluster adds.
+// copied returns the unchanged units of Flux and Argo CD that may print an object which a changed unit of the same
+// cluster adds.
 func (c *comparison) copied(n *needed) []*Unit {
 	names := map[*Unit][][2]string{} // that changed units add
 	for _, p := range c.pairs {

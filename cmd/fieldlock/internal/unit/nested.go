@@ -11,12 +11,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Units are defined by objects, too: by those in files that no unit reads, and by those that other units print. An object that a
-// unit prints counts as it is printed, with the patches and variables of that unit.
+// Units are defined by objects, too: by those in files that no unit reads, and by those that other units print. An
+// object that a unit prints counts as it is printed, with the patches and variables of that unit.
 //
-// The definitions as they are written tell which files each unit would read, and so where to begin: a definition in a file that
-// another unit reads is found when that unit is rendered. Flux's own Kustomization is often among the files that it reads;
-// definitions that only such a circle reads are taken as they are written.
+// The definitions as they are written tell which files each unit would read, and so where to begin: a definition in a
+// file that another unit reads is found when that unit is rendered. Flux's own Kustomization is often among the files
+// that it reads; definitions that only such a circle reads are taken as they are written.
 
 // maxUnits bounds the units of a tree: objects that define each other could go on for ever.
 const maxUnits = 5000
@@ -271,8 +271,8 @@ func (d *discovery) mayDefine(u *Unit) bool {
 	return slices.ContainsFunc(u.Reads, d.holdsAny)
 }
 
-// holdsAny reports whether a file that a unit reads may hold a definition; kustomize reads files of any name. A script that names only the
-// group, as one with the rules of a role does, holds none; a template may print the kind.
+// holdsAny reports whether a file that a unit reads may hold a definition; kustomize reads files of any name. A script
+// that names only the group, as one with the rules of a role does, holds none; a template may print the kind.
 func (d *discovery) holdsAny(name string) bool {
 	if holds, known := d.holds[name]; known || manifest.HasObjects(name) {
 		return holds
@@ -282,8 +282,8 @@ func (d *discovery) holdsAny(name string) bool {
 	return d.holds[name]
 }
 
-// circles returns the units that files define which only units read that are not live: first those that read their own file, such as the
-// Kustomization of a whole cluster, and of these those that read most files.
+// circles returns the units that files define which only units read that are not live: first those that read their own
+// file, such as the Kustomization of a whole cluster, and of these those that read most files.
 func (d *discovery) circles() []*Unit {
 	list := slices.DeleteFunc(slices.Clone(d.written), func(u *Unit) bool { return d.byKey[u.key()] != nil })
 	rank := func(u *Unit) int {
@@ -296,8 +296,8 @@ func (d *discovery) circles() []*Unit {
 	return list
 }
 
-// fileOf returns the file that holds the definition that a unit prints as an object: the one with a document of that kind and
-// name.
+// fileOf returns the file that holds the definition that a unit prints as an object: the one with a document of that
+// kind and name.
 func (s *side) fileOf(u *Unit, o Object) string {
 	if u.tree != nil {
 		return u.File

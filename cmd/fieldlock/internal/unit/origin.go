@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// place returns an object of a unit as a document that knows which files of the tree it was made of. They are read when somebody
-// asks.
+// place returns an object of a unit as a document that knows which files of the tree it was made of. They are read when
+// somebody asks.
 func (s *side) place(u *Unit, o Object) *yamldoc.Document {
 	origin := &origin{side: s, unit: u, object: o}
 	file := o.File
@@ -45,8 +45,9 @@ type origin struct {
 	source *yamldoc.Document // the object there, nil in a template
 }
 
-// place returns the place that decides the value at steps: the line that the change touches, if it is known which one made the value;
-// otherwise where the files have the value. If several lines may have made it, that is the definition of the unit.
+// place returns the place that decides the value at steps: the line that the change touches, if it is known which one
+// made the value; otherwise where the files have the value. If several lines may have made it, that is the definition
+// of the unit.
 func (o *origin) place(steps []any) yamldoc.Place {
 	written := o.written(steps)
 	if o.side.edits == nil || o.unit.tree != nil {
@@ -92,9 +93,9 @@ func (u *Unit) line() int {
 	return max(u.Line, 1)
 }
 
-// written returns the file and the line that decide the value at steps, whatever the change touches: where the object itself is written
-// if it has the value there, otherwise the line of another file of the unit that has it, such as a patch or the kustomization; at last
-// the nearest parent in the object as it is written.
+// written returns the file and the line that decide the value at steps, whatever the change touches: where the object
+// itself is written if it has the value there, otherwise the line of another file of the unit that has it, such as a
+// patch or the kustomization; at last the nearest parent in the object as it is written.
 func (o *origin) written(steps []any) yamldoc.Place {
 	o.once.Do(o.find)
 	if o.unit.tree != nil { // its files are at another revision, which the definition tells
@@ -158,8 +159,8 @@ func (o *origin) largest(file string) (best *yamldoc.Document) {
 	return best
 }
 
-// fits tells how well a document fits a rendered object: 0 for another kind, 2 for the same name, 1 if tools may have put something
-// before or behind the name.
+// fits tells how well a document fits a rendered object: 0 for another kind, 2 for the same name, 1 if tools may have
+// put something before or behind the name.
 func fits(d *yamldoc.Document, o Object) int {
 	name := fieldpath.Text(d.Object, "metadata", "name")
 	renderedName := fieldpath.Text(o.Object, "metadata", "name")
@@ -174,8 +175,8 @@ func fits(d *yamldoc.Document, o Object) int {
 	return 0
 }
 
-// cause finds the line of another file of the unit that gives a member the value that the object has: only a line that is alone with
-// it counts. Of an object's members that differ, that is the first one by name whose line is found.
+// cause finds the line of another file of the unit that gives a member the value that the object has: only a line that
+// is alone with it counts. Of an object's members that differ, that is the first one by name whose line is found.
 func (o *origin) cause(steps []any, value any) (file string, line int) {
 	name, isName := steps[len(steps)-1].(string)
 	if changed, ok := value.(map[string]any); ok { // such as matchLabels
@@ -211,8 +212,8 @@ func (o *origin) cause(steps []any, value any) (file string, line int) {
 	return file, line
 }
 
-// inTemplate returns the line of a template that has the last name of steps as a key, if only one line has it; otherwise its first
-// line, or the line of the unit's definition.
+// inTemplate returns the line of a template that has the last name of steps as a key, if only one line has it;
+// otherwise its first line, or the line of the unit's definition.
 func (o *origin) inTemplate(steps []any) yamldoc.Position {
 	first := yamldoc.Position{Line: 1, Column: 1}
 	if o.file == o.unit.File {
@@ -232,7 +233,8 @@ func (o *origin) inTemplate(steps []any) yamldoc.Position {
 	return first
 }
 
-// onlyLine returns the number of the only line that has a key, followed by a value that has the text; 0 if there are none or several.
+// onlyLine returns the number of the only line that has a key, followed by a value that has the text; 0 if there are
+// none or several.
 func onlyLine(data []byte, key, text string) int {
 	found, n := 0, 0
 	for line := range bytes.Lines(data) {

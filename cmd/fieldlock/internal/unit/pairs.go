@@ -14,8 +14,8 @@ import (
 //	HelmRelease shop    printed by prod   HelmRelease shop    printed by dev  one pair: another unit prints the definition now
 //	kustomization old                     (none)                              rendered from the files of NEW: they may be applied yet
 
-// pairUnits pairs the units of both sides by kind and name, and by the unit that prints their definition unless that is another one in
-// NEW.
+// pairUnits pairs the units of both sides by kind and name, and by the unit that prints their definition unless that is
+// another one in NEW.
 func (c *comparison) pairUnits() {
 	gone, paired := map[string]*Unit{}, map[*Unit]bool{}
 	for _, old := range c.olds.units {
@@ -60,8 +60,8 @@ func (c *comparison) pairUnits() {
 	}
 }
 
-// addUnclear lists a unit as not covered if nothing tells which objects it refers to, and the unit or one of these objects
-// changes. was is the unit in OLD that has this definition.
+// addUnclear lists a unit as not covered if nothing tells which objects it refers to, and the unit or one of these
+// objects changes. was is the unit in OLD that has this definition.
 func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	if was == nil || p.new.Err != nil {
 		return
@@ -73,8 +73,8 @@ func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	}
 }
 
-// differ reports whether a unit changes. It does if its records differ, and its inputs differ, too, or nothing tells which
-// objects it refers to.
+// differ reports whether a unit changes. It does if its records differ, and its inputs differ, too, or nothing tells
+// which objects it refers to.
 func (c *comparison) differ(n, old *Unit) bool {
 	switch {
 	case old == nil:
@@ -88,8 +88,8 @@ func (c *comparison) differ(n, old *Unit) bool {
 	return n.unclear != "" || n.digest(c.news.tree) != old.digest(c.olds.tree)
 }
 
-// forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another
-// revision than the tree: neither excuses a change of the files.
+// forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or
+// reads at another revision than the tree: neither excuses a change of the files.
 func (c *comparison) forced(old *Unit) unitPair {
 	again := *old
 	c.news.close(&again)
@@ -107,7 +107,8 @@ func (c *comparison) wasDefined(n, old *Unit) *Unit {
 	return old
 }
 
-// keepMeaning makes a unit refer to the objects of the files that OLD means, as long as NEW has these: a change may add others of their names.
+// keepMeaning makes a unit refer to the objects of the files that OLD means, as long as NEW has these: a change may add
+// others of their names.
 func (c *comparison) keepMeaning(n, old *Unit) {
 	keeps := map[flux.Reference]string{}
 	for r, was := range old.refers {

@@ -12,11 +12,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// An admission policy may judge a changed object although no file of the policy changes. It may read parameters and namespaces, which
-// do not change either.
+// An admission policy may judge a changed object although no file of the policy changes. It may read parameters and
+// namespaces, which do not change either.
 
-// needRead makes n need what the admission policies read besides the objects that they judge. unchanged are the files that hold policies, or
-// copies of added objects, which count as changed ones.
+// needRead makes n need what the admission policies read besides the objects that they judge. unchanged are the files
+// that hold policies, or copies of added objects, which count as changed ones.
 func (c *comparison) needRead(n *needed, unchanged []filePair) {
 	var found []manifest.File
 	for _, p := range unchanged {
@@ -78,8 +78,9 @@ func (c *comparison) policies(unchanged []manifest.File) []*yamldoc.Document {
 	})
 }
 
-// judgedBy returns the namespaces of the changed objects whose update an admission policy may judge: its expressions read oldObject, and
-// its rules are for the object's API group and, as far as that is known without discovery, for its resource.
+// judgedBy returns the namespaces of the changed objects whose update an admission policy may judge: its expressions
+// read oldObject, and its rules are for the object's API group and, as far as that is known without discovery, for its
+// resource.
 func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bool {
 	if !readsOld(policy) {
 		return nil

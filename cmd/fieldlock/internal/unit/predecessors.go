@@ -8,12 +8,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Paths name what to compare in NEW. An object there may come from a place in OLD that they do not name: somebody has moved its
-// file, and names the new one only, as pre-commit does.
+// Paths name what to compare in NEW. An object there may come from a place in OLD that they do not name: somebody has
+// moved its file, and names the new one only, as pre-commit does.
 
-// addPredecessors adds the objects of OLD outside of the paths that objects which only NEW has may come from: those of the same
-// kind and name in files and units that changed. If NEW still has such an object there, the other one is a copy, and both sides
-// get it as it was: nothing outside of the paths is judged.
+// addPredecessors adds the objects of OLD outside of the paths that objects which only NEW has may come from: those of
+// the same kind and name in files and units that changed. If NEW still has such an object there, the other one is a
+// copy, and both sides get it as it was: nothing outside of the paths is judged.
 func (c *comparison) addPredecessors() {
 	if c.oldSide.Paths == nil || c.oldSide.Others == nil {
 		return
@@ -105,13 +105,15 @@ func (s identities) add(files []manifest.File) {
 	}
 }
 
-// has reports whether an object of that kind and name is among them, in the same namespace or where one of both has none.
+// has reports whether an object of that kind and name is among them, in the same namespace or where one of both has
+// none.
 func (s identities) has(d *yamldoc.Document) bool {
 	id, namespace := identityOf(d)
 	return slices.ContainsFunc(s[id], func(n string) bool { return n == namespace || n == "" || namespace == "" })
 }
 
-// in reports whether a text may hold one of them: it has the kind, and the name as well where names are not made of others.
+// in reports whether a text may hold one of them: it has the kind, and the name as well where names are not made of
+// others.
 func (s identities) in(data []byte, withName bool) bool {
 	for id := range s {
 		if mentions(data, id.kind) && (!withName || mentions(data, id.name)) {

@@ -14,9 +14,10 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A definition refers to objects by kind, namespace and name: to its source, and to ConfigMaps and Secrets with variables or values. Candidates
-// are the objects of that name in files, and those that kustomizations generate. A candidate is applied by the units that read its file; a file
-// that no unit reads is applied with its directory. For example:
+// A definition refers to objects by kind, namespace and name: to its source, and to ConfigMaps and Secrets with
+// variables or values. Candidates are the objects of that name in files, and those that kustomizations generate. A
+// candidate is applied by the units that read its file; a file that no unit reads is applied with its directory. For
+// example:
 //
 //	clusters/a/apps.yaml  a Kustomization apps, which reads apps/ and asks for the ConfigMap vars
 //	clusters/a/vars.yaml  vars of the same directory: it is meant
@@ -24,11 +25,12 @@ import (
 //	clusters/b/vars.yaml  vars of that cluster: not meant
 //	old/vars.yaml         vars that may be of this cluster: a change of it makes apps not covered
 //
-// The candidates of other clusters do not count. If the rest differ, those count that the same root applies as the definition. If these differ,
-// too, nothing decides: the first one counts, and the unit is not covered if it changes.
+// The candidates of other clusters do not count. If the rest differ, those count that the same root applies as the
+// definition. If these differ, too, nothing decides: the first one counts, and the unit is not covered if it changes.
 //
-// Before anything is rendered, an object counts as it is written, and the record of the unit has the records of the units that may print it
-// (side.record). Where these differ, and before the unit is rendered, the object counts as they print it (side.resolve).
+// Before anything is rendered, an object counts as it is written, and the record of the unit has the records of the
+// units that may print it (side.record). Where these differ, and before the unit is rendered, the object counts as they
+// print it (side.resolve).
 
 // reading is the definition of a unit while it is read.
 type reading struct {
@@ -118,8 +120,9 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 	})
 }
 
-// isOtherCluster reports whether a directory around a file is that of another cluster than the one of a unit: the largest one that does not hold
-// the root of the unit defines another unit of its name, or of the name of one that it comes from.
+// isOtherCluster reports whether a directory around a file is that of another cluster than the one of a unit: the
+// largest one that does not hold the root of the unit defines another unit of its name, or of the name of one that it
+// comes from.
 func (s *side) isOtherCluster(u *Unit, file string) bool {
 	root, dir := u.root().File, file
 	for !below(root, path.Dir(dir)) {
@@ -146,7 +149,8 @@ func (s *side) isOwn(u *Unit, file string) bool {
 	return false
 }
 
-// addOrigins adds the directories that a unit comes from: that of its definition, and those of the units that read or print it.
+// addOrigins adds the directories that a unit comes from: that of its definition, and those of the units that read or
+// print it.
 func (s *side) addOrigins(u *Unit, dirs map[string]bool) {
 	dir := path.Dir(u.File)
 	if dirs[dir] && u.parent == nil {
@@ -162,8 +166,8 @@ func (s *side) addOrigins(u *Unit, dirs map[string]bool) {
 	}
 }
 
-// appliers returns the units that apply a unit whose definition is known as it is written: those that read its file. Any other unit stands for
-// itself.
+// appliers returns the units that apply a unit whose definition is known as it is written: those that read its file.
+// Any other unit stands for itself.
 func (s *side) appliers(u *Unit) []*Unit {
 	if by := s.readers[u.File]; u.parent == nil && len(by) > 0 {
 		return by
@@ -171,8 +175,8 @@ func (s *side) appliers(u *Unit) []*Unit {
 	return []*Unit{u}
 }
 
-// record identifies all that a unit may read: its definition, its files, and the units that may print the objects that it refers to. It is
-// known before anything is rendered, and a unit with the same record on both sides is unchanged.
+// record identifies all that a unit may read: its definition, its files, and the units that may print the objects that
+// it refers to. It is known before anything is rendered, and a unit with the same record on both sides is unchanged.
 func (s *side) record(u *Unit) string {
 	h := sha256.New()
 	fmt.Fprint(h, u.digest(s.tree))
@@ -184,8 +188,8 @@ func (s *side) record(u *Unit) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// printers returns the units that may print the object which a reference of a unit means: of several those of its cluster, and of these
-// those of its root if there are any.
+// printers returns the units that may print the object which a reference of a unit means: of several those of its
+// cluster, and of these those of its root if there are any.
 func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	var all []*Unit
 	for _, file := range m.files {
@@ -206,7 +210,8 @@ func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	return all
 }
 
-// refersToArtifact reports whether the source of a unit is made of another one. As it is printed, it may have other files than as it is written.
+// refersToArtifact reports whether the source of a unit is made of another one. As it is printed, it may have other
+// files than as it is written.
 func (u *Unit) refersToArtifact() bool {
 	for r, m := range u.refers {
 		if r.Kind == "ExternalArtifact" && m.object != nil {
@@ -216,8 +221,8 @@ func (u *Unit) refersToArtifact() bool {
 	return false
 }
 
-// resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them. Several units that print
-// one object differently make it unclear what is meant.
+// resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them.
+// Several units that print one object differently make it unclear what is meant.
 func (s *side) resolve(u *Unit) {
 	printed := map[flux.Reference]map[string]any{}
 	unclear := ""
@@ -254,7 +259,8 @@ func (s *side) resolve(u *Unit) {
 	}
 }
 
-// redefine defines a unit with other objects that it refers to: those of the files that it keeps, and those that are printed.
+// redefine defines a unit with other objects that it refers to: those of the files that it keeps, and those that are
+// printed.
 func (s *side) redefine(u *Unit, printed map[flux.Reference]map[string]any) {
 	d := &reading{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, printed: printed}
 	again := d.define(Object{Document: &yamldoc.Document{Object: decode[definedSpec](u.spec).Object}, File: u.File})

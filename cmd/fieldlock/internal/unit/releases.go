@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// Helm treats a release in three ways that a rendering does not show: an upgrade may print something else than an installation, a
-// HelmRelease that changes its name is uninstalled first, and a template may ask the cluster.
+// Helm treats a release in three ways that a rendering does not show: an upgrade may print something else than an
+// installation, a HelmRelease that changes its name is uninstalled first, and a template may ask the cluster.
 
 // upgrading matches a template that may print something else for an upgrade than for an installation.
 var upgrading = regexp.MustCompile(`\.IsUpgrade\b|\.IsInstall\b|\.Revision\b`)
@@ -25,7 +25,8 @@ func (c *comparison) pairUpgrades() {
 	}
 }
 
-// tellsUpgrades reports whether Helm deploys a unit and its templates may print something else for an upgrade. A changed archive may, too.
+// tellsUpgrades reports whether Helm deploys a unit and its templates may print something else for an upgrade. A
+// changed archive may, too.
 func (c *comparison) tellsUpgrades(s *side, u *Unit) bool {
 	if u.Err != nil || u.Kind != "chart" && u.Kind != "HelmRelease" {
 		return false
@@ -77,7 +78,8 @@ func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, 
 // asking matches a template that asks the cluster.
 var asking = regexp.MustCompile(`[\s({|]lookup\s`)
 
-// noteLookups warns of the changed templates of a unit that ask the cluster: what they print there may be something else.
+// noteLookups warns of the changed templates of a unit that ask the cluster: what they print there may be something
+// else.
 func (c *comparison) noteLookups(p unitPair) {
 	if p.new.Kind == "kustomization" || p.installs != nil || p.forced {
 		return

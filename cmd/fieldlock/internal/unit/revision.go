@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// A source of Flux or Argo CD names a revision of its repository. At a tag or a commit, a unit is rendered from the files there; at a
-// branch, from the tree under check, since that is what the branch becomes.
+// A source of Flux or Argo CD names a revision of its repository. At a tag or a commit, a unit is rendered from the
+// files there; at a branch, from the tree under check, since that is what the branch becomes.
 
 // Repository is what the tree under check is a revision of.
 type Repository interface {
@@ -23,8 +23,8 @@ type Repository interface {
 	Tags() []string
 	// HasBranch reports whether a branch is known, here or of a remote.
 	HasBranch(name string) bool
-	// At returns the tree of a commit, named by its ID, which may be abbreviated, or as refs/tags/NAME. done ends what the tree has
-	// started.
+	// At returns the tree of a commit, named by its ID, which may be abbreviated, or as refs/tags/NAME. done ends what
+	// the tree has started.
 	At(revision string) (t Tree, done func(), err error)
 }
 
@@ -103,9 +103,10 @@ var (
 	shortCommit = regexp.MustCompile(`^[0-9A-Fa-f]{7,}$`)
 )
 
-// argoRevision returns the tree of a target revision of Argo CD, nil for the tree under check. The rules are those of lsRemote in
-// util/git/client.go and MaxVersion in util/versions/tags.go (github.com/argoproj/argo-cd at 37ee0097cf85). A name that nothing here
-// has counts as a branch, since clones often have only one, unless it looks like a version or a commit.
+// argoRevision returns the tree of a target revision of Argo CD, nil for the tree under check. The rules are those of
+// lsRemote in util/git/client.go and MaxVersion in util/versions/tags.go (github.com/argoproj/argo-cd at 37ee0097cf85).
+// A name that nothing here has counts as a branch, since clones often have only one, unless it looks like a version or
+// a commit.
 func (s *revisions) argoRevision(name string) (Tree, error) {
 	if s.repository == nil || name == "" || name == "HEAD" {
 		return nil, nil
@@ -149,8 +150,8 @@ func newest(tags []string, in *semver.Constraints, parse func(string) (*semver.V
 	return tag
 }
 
-// fluxRevision returns the tree of the reference of a GitRepository, nil for the tree under check. Its fields count in the order of
-// gogit.Client.Clone (github.com/fluxcd/pkg/git): commit, name, tag, semver, branch.
+// fluxRevision returns the tree of the reference of a GitRepository, nil for the tree under check. Its fields count in
+// the order of gogit.Client.Clone (github.com/fluxcd/pkg/git): commit, name, tag, semver, branch.
 func (s *revisions) fluxRevision(source map[string]any) (Tree, error) {
 	field := func(name string) string {
 		text := fieldpath.Text(source, "spec", "ref", name)

@@ -39,8 +39,8 @@ func (s *Set) Manifests() []manifest.File {
 	return append(files, s.Files...)
 }
 
-// Load finds and renders all units of a tree, and parses the files that are left. If the only path is a directory that is a
-// kustomization or a chart, it renders that one alone.
+// Load finds and renders all units of a tree, and parses the files that are left. If the only path is a directory that
+// is a kustomization or a chart, it renders that one alone.
 func Load(in *Side, o Options) (*Set, error) {
 	e := newEngine(o)
 	defer e.close()

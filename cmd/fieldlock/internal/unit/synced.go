@@ -6,11 +6,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// What Argo CD applies is not always what the sources of an Application print: of several manifests of one object, the last one counts,
-// and a field that the Application ignores keeps the value that it has.
+// What Argo CD applies is not always what the sources of an Application print: of several manifests of one object, the
+// last one counts, and a field that the Application ignores keeps the value that it has.
 
-// lastOfEach returns the objects of an Application, those with one kind, namespace and name once: Argo CD applies the last one
-// (DeduplicateTargetObjects in controller/state.go). Those without a namespace go into the one of the destination.
+// lastOfEach returns the objects of an Application, those with one kind, namespace and name once: Argo CD applies the
+// last one (DeduplicateTargetObjects in controller/state.go). Those without a namespace go into the one of the
+// destination.
 func lastOfEach(objects []Object, namespace string) []Object {
 	last := map[named]int{}
 	at := func(o Object) named {
@@ -32,7 +33,8 @@ func lastOfEach(objects []Object, namespace string) []Object {
 	return kept
 }
 
-// keepIgnored returns the objects of NEW with the values of OLD in the fields that the Application ignores: its syncs leave them.
+// keepIgnored returns the objects of NEW with the values of OLD in the fields that the Application ignores: its syncs
+// leave them.
 func keepIgnored(u *Unit, news, olds []Object) []Object {
 	a, err := application(decode[definedSpec](u.spec))
 	if err != nil {
@@ -63,8 +65,8 @@ func keepIgnored(u *Unit, news, olds []Object) []Object {
 	return kept
 }
 
-// grafted returns a copy of an object with the value that another one has at a path of names, without a member there if the other has none.
-// Nothing changes in a list, whose items may be others.
+// grafted returns a copy of an object with the value that another one has at a path of names, without a member there if
+// the other has none. Nothing changes in a list, whose items may be others.
 func grafted(object, other map[string]any, p fieldpath.Path) map[string]any {
 	value, has := fieldpath.Get(other, p...)
 	if !has {

@@ -18,8 +18,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
-// Tree is the files of one side of a comparison. Names are relative to its root, with slashes. Nobody may change what it
-// returns.
+// Tree is the files of one side of a comparison. Names are relative to its root, with slashes. Nobody may change what
+// it returns.
 type Tree interface {
 	fs.ReadFileFS
 	fs.ReadDirFS
@@ -232,8 +232,8 @@ func (t *trace) sameIn(other Tree) bool {
 	return true
 }
 
-// submoduleOf returns the commit of the submodule that a path leads into, "" for other paths: what is there is not known, and may change
-// with the commit. An absolute path leads into none.
+// submoduleOf returns the commit of the submodule that a path leads into, "" for other paths: what is there is not
+// known, and may change with the commit. An absolute path leads into none.
 func submoduleOf(t Tree, name string) string {
 	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if _, err := t.Stat(dir); err == nil {

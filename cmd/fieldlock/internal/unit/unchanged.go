@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Changed objects need some of what both sides have alike (needed.go). A file is parsed, and a unit rendered, only if its texts mention
-// something of that.
+// Changed objects need some of what both sides have alike (needed.go). A file is parsed, and a unit rendered, only if
+// its texts mention something of that.
 
 // needed is what changed objects need of what did not change. The zero value needs nothing.
 type needed struct {
@@ -21,8 +21,8 @@ type needed struct {
 	names [][2]string
 	// policies is set if any object changed.
 	policies bool
-	// read are kinds of which any object is needed, by apiVersion and kind: those of the parameters of policies, and those that are no
-	// longer served.
+	// read are kinds of which any object is needed, by apiVersion and kind: those of the parameters of policies, and
+	// those that are no longer served.
 	read map[[2]string]bool
 	// changed are the namespaces of the changed objects that OLD has too, by group and kind.
 	changed map[[2]string]map[string]bool
@@ -70,8 +70,9 @@ func (c *comparison) tellsPatches(f *manifest.File) bool {
 	return c.engine.Plain && isKustomization(f.Path)
 }
 
-// read parses an unchanged file if its text mentions something needed, and reports whether it does. It parses the documents that mention it;
-// all of them where it takes all to tell whether the text is malformed, and may hold objects all the same.
+// read parses an unchanged file if its text mentions something needed, and reports whether it does. It parses the
+// documents that mention it; all of them where it takes all to tell whether the text is malformed, and may hold objects
+// all the same.
 func (c *comparison) read(f *manifest.File, n *needed) (found bool) {
 	patches := c.tellsPatches(f)
 	if f.Err != nil || !patches && !n.mayBeIn(c.words(c.newSide.Tree, f.Path)) {
@@ -133,7 +134,8 @@ func (c *comparison) words(t Tree, name string) *fileDefinitions {
 	return found
 }
 
-// mayBeIn reports whether a file with some words may hold something that is needed; nil for a file whose words are not known.
+// mayBeIn reports whether a file with some words may hold something that is needed; nil for a file whose words are not
+// known.
 func (n *needed) mayBeIn(w *fileDefinitions) bool {
 	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) || len(n.judged) > 0 && (w == nil || w.crds)
 }
@@ -164,8 +166,8 @@ func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
 	return slices.DeleteFunc(slices.Clone(documents), func(d *yamldoc.Document) bool { return !n.has(d) })
 }
 
-// has reports whether a document is needed: a CRD of a kind, also one that does not tell its kind, a policy, or an object that a policy reads
-// or that may be copied.
+// has reports whether a document is needed: a CRD of a kind, also one that does not tell its kind, a policy, or an
+// object that a policy reads or that may be copied.
 func (n *needed) has(d *yamldoc.Document) bool {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	id, _ := identityOf(d)

@@ -7,8 +7,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// What cannot be read as it is deployed: a unit that lacks something is not covered, and one that its tool refuses is a mistake.
-// Either is placed at the line of the change that touches it, if there is one.
+// What cannot be read as it is deployed: a unit that lacks something is not covered, and one that its tool refuses is a
+// mistake. Either is placed at the line of the change that touches it, if there is one.
 
 // NotCovered is what could not be read as it is deployed.
 type NotCovered struct {
@@ -38,7 +38,8 @@ func (s *side) changedNotCovered(u *Unit, err error) NotCovered {
 	return n
 }
 
-// placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches its own file.
+// placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches
+// its own file.
 func (s *side) placeEdit(n *NotCovered, u *Unit) {
 	if s.edits == nil {
 		return

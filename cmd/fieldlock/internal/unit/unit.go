@@ -28,30 +28,33 @@ import (
 type Options struct {
 	// Plain leaves units out: all files are read as they are written.
 	Plain bool
-	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
-	// that both sides have alike.
+	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and
+	// of files that both sides have alike.
 	Values bool
 	// Charts has, for directories of charts, how they are rendered.
 	Charts map[string][]settings.Release
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
-	// Tool, unless nil, returns who deploys a file or unit of which no unit tells, by the name of the file; "" if that is not known.
+	// Tool, unless nil, returns who deploys a file or unit of which no unit tells, by the name of the file; "" if that
+	// is not known.
 	Tool func(name string) tool.Name
 	// ReadExpected reads expected output of tests like any other file.
 	ReadExpected bool
 	// Fetch, unless nil, gets charts and bases that the tree does not have.
 	Fetch *fetch.Client
-	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
-	// serves besides Kubernetes' own kinds.
+	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the
+	// cluster serves besides Kubernetes' own kinds.
 	KubeVersion string
 	APIVersions []string
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
 	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
 	Policies []*yamldoc.Document
-	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
+	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the
+	// tree.
 	InTree func(url string) bool
-	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
+	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever
+	// revision they name.
 	Repository Repository
 	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
 	Texts, Origins bool
@@ -72,19 +75,20 @@ type Unit struct {
 	Line int
 	// Reads are the files that the unit is rendered from, sorted. If Err is set, they are all that it may read.
 	Reads []string
-	// Err is why the unit cannot be rendered, as far as that is known without rendering it: a *rendered.NotCovered if the tree
-	// lacks something.
+	// Err is why the unit cannot be rendered, as far as that is known without rendering it: a *rendered.NotCovered if
+	// the tree lacks something.
 	Err error
 
-	// Applier is how the tool applies objects: "server-side", "client-side", "replace", or "" where that is not known. Prune tells whether it
-	// deletes what is gone, and Force whether it replaces what cannot be updated.
+	// Applier is how the tool applies objects: "server-side", "client-side", "replace", or "" where that is not known.
+	// Prune tells whether it deletes what is gone, and Force whether it replaces what cannot be updated.
 	Applier      string
 	Prune, Force bool
 	// Namespace is where objects go that name none, "" where that is not known.
 	Namespace string
 
 	kind *kind
-	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the definition.
+	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the
+	// definition.
 	document *yamldoc.Document
 	parent   *Unit
 	tree     Tree                      // with its files; nil for the tree of its definition
@@ -106,8 +110,8 @@ type Unit struct {
 	digestIn Tree // that digested is of
 	digested string
 
-	// With Options.Fetch, fetched has the chart of each directory below helm.Fetched that the definition of the unit names, and
-	// elsewhere the charts that its files name.
+	// With Options.Fetch, fetched has the chart of each directory below helm.Fetched that the definition of the unit
+	// names, and elsewhere the charts that its files name.
 	fetches   bool
 	fetched   map[string]fetch.Chart
 	elsewhere []helm.Dependency
@@ -127,8 +131,8 @@ func (u *Unit) String() string { return u.Kind + " " + u.Name }
 // kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
 type kind struct {
 	name string
-	// group and object are the group and kind of the objects that define such units, and from returns the unit that one of
-	// them defines; nil for none. They are empty for a kind of unit that is found as files.
+	// group and object are the group and kind of the objects that define such units, and from returns the unit that one
+	// of them defines; nil for none. They are empty for a kind of unit that is found as files.
 	group, object string
 	from          func(d *definer, o Object) *Unit
 	// find returns the units of this kind that are files of a tree by themselves.
@@ -137,9 +141,11 @@ type kind struct {
 	at func(t Tree, dir string, o *Options) []*Unit
 	// reads returns the files that a unit is rendered from.
 	reads func(t Tree, u *Unit) ([]string, error)
-	// builds, unless nil, returns the directory of the kustomization that the unit deploys unchanged, "" for other units.
+	// builds, unless nil, returns the directory of the kustomization that the unit deploys unchanged, "" for other
+	// units.
 	builds func(t Tree, u *Unit) string
-	// deploys, unless nil, returns the directories that the definitions which a unit prints may deploy, if they are not known.
+	// deploys, unless nil, returns the directories that the definitions which a unit prints may deploy, if they are not
+	// known.
 	deploys func(u *Unit) []string
 	// render renders a unit, in a worker.
 	render worker.Renderer
@@ -163,8 +169,9 @@ func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
 	return spec
 }
 
-// unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another unit may read the file
-// and print the definition as it should be, with a variable or with text that YAML takes for a boolean.
+// unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another
+// unit may read the file and print the definition as it should be, with a variable or with text that YAML takes for a
+// boolean.
 func (k *kind) unread(d *definer, o Object, err error) *Unit {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -218,7 +225,8 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	return job, nil
 }
 
-// has reports whether the unit reads a path, or a link to a directory above it. A link to anything else is read as a file.
+// has reports whether the unit reads a path, or a link to a directory above it. A link to anything else is read as a
+// file.
 func (u *Unit) has(name string) bool {
 	for ; name != "." && name != "/"; name = path.Dir(name) {
 		if _, ok := slices.BinarySearch(u.Reads, name); ok {
@@ -228,8 +236,8 @@ func (u *Unit) has(name string) bool {
 	return false
 }
 
-// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one definition, each with
-// its own patches.
+// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one
+// definition, each with its own patches.
 func (u *Unit) key() string {
 	if u.parent == nil {
 		return u.written()
@@ -256,7 +264,8 @@ func (u *Unit) id() string {
 // remote reports whether a unit is rendered from what is not in the tree.
 func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
 
-// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
+// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that
+// different files define.
 func (u *Unit) clashes(other *Unit) bool {
 	for x := u; x != nil; x = x.parent {
 		for y := other; y != nil; y = y.parent {
@@ -276,8 +285,8 @@ func (u *Unit) root() *Unit {
 	return u
 }
 
-// digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
-// unit.
+// digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent
+// use with one unit.
 func (u *Unit) digest(t Tree) string {
 	if u.digestIn != t {
 		u.digestIn, u.digested = t, u.computeDigest(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A changed file that a unit reads is compared as the unit prints it, and as it is written, too: somebody may apply it so.
+// A changed file that a unit reads is compared as the unit prints it, and as it is written, too: somebody may apply it
+// so.
 //
 //	base/pvc.yaml         storageClassName: a → b     refused as it is written
 //	prod/kustomization    patches it to c             printed as before: the refusal is a warning
@@ -18,8 +19,9 @@ import (
 // writtenCRD matches the text of a CRD. CRDs are compared as the units print them only.
 var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
-// addWritten reads the changed files that units of both sides read, and keeps the objects that one side lacks. Somebody may apply such a file as
-// it is written: whoever compares the objects tells of a refusal in a field that the units print as before.
+// addWritten reads the changed files that units of both sides read, and keeps the objects that one side lacks. Somebody
+// may apply such a file as it is written: whoever compares the objects tells of a refusal in a field that the units
+// print as before.
 func (c *comparison) addWritten() {
 	c.out.Readers, c.out.Failing = map[string][]string{}, map[string][]string{}
 	for _, p := range c.pairs {
@@ -71,7 +73,8 @@ func readable(files []manifest.File) []manifest.File {
 	return files
 }
 
-// addWrittenUnits renders the definitions that change in these files, if another unit prints them as before: it may override the change.
+// addWrittenUnits renders the definitions that change in these files, if another unit prints them as before: it may
+// override the change.
 func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 	printed := map[string]bool{} // by unit
 	for _, p := range c.pairs {

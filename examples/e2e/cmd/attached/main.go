@@ -1,5 +1,5 @@
-// Command attached runs a program that does not end with the tests by itself: when its own standard input ends, it kills
-// the program. It passes SIGTERM on, and exits with the program's status.
+// Command attached runs a program that does not end with the tests by itself: when its own standard input ends, it
+// kills the program. It passes SIGTERM on, and exits with the program's status.
 package main
 
 import (

@@ -31,8 +31,8 @@ type Server struct {
 	custom sync.Map // the resources of CRDs, by schema.GroupKind
 }
 
-// New connects to an API server and makes what objects in a namespace need: the namespace, and the service account of the
-// Pods.
+// New connects to an API server and makes what objects in a namespace need: the namespace, and the service account of
+// the Pods.
 func New(ctx context.Context, config *rest.Config, namespace string) (*Server, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -111,8 +111,8 @@ func method(clientSide bool) tool.Method {
 	return tool.ServerSide
 }
 
-// Request sends newObj as tools do by a method: as an update of what they sent before, oldObj, or as a new object if that is nil. With
-// metav1.DryRunAll nothing is stored.
+// Request sends newObj as tools do by a method: as an update of what they sent before, oldObj, or as a new object if
+// that is nil. With metav1.DryRunAll nothing is stored.
 func (s *Server) Request(ctx context.Context, by tool.Method, newObj, oldObj map[string]any, dryRun ...string) error {
 	if by == tool.ClientSide {
 		newObj = withLastApplied(newObj)
@@ -234,7 +234,8 @@ func (s *Server) Remove(ctx context.Context, obj map[string]any) {
 	}
 }
 
-// Bare removes from a CRD what asks for programs that the server does not have, and what keeps the server from taking it.
+// Bare removes from a CRD what asks for programs that the server does not have, and what keeps the server from taking
+// it.
 func Bare(crd map[string]any) {
 	spec, _ := crd["spec"].(map[string]any)
 	delete(spec, "conversion")
@@ -247,7 +248,8 @@ func Bare(crd map[string]any) {
 	}
 }
 
-// Established waits until a CRD is served: only then its names are fixed. The server answers for its objects from then on.
+// Established waits until a CRD is served: only then its names are fixed. The server answers for its objects from then
+// on.
 func (s *Server) Established(ctx context.Context, obj map[string]any) error {
 	resource, name, err := s.resource(obj)
 	if err != nil {

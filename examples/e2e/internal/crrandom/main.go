@@ -2,12 +2,12 @@
 //
 //	go run ./internal/crrandom -server https://127.0.0.1:6443 -token TOKEN -n 40 -seed 1 ../../../shared/crds/*/*.yaml
 //
-// The server is one without controllers, such as cmd/kube-apiserver, and may lose its CRDs. Every update is tried by server-side
-// apply, client-side apply and PUT. LOST is an update that the server refuses for a reason that is not one of the new object alone, and
-// that check accepts; FALSE ALARM is the reverse.
+// The server is one without controllers, such as cmd/kube-apiserver, and may lose its CRDs. Every update is tried by
+// server-side apply, client-side apply and PUT. LOST is an update that the server refuses for a reason that is not one
+// of the new object alone, and that check accepts; FALSE ALARM is the reverse.
 //
-// With -stricter, the stored objects are not valid: they were stored before the CRD got the rules that it has, which forgive what an
-// update leaves as it was.
+// With -stricter, the stored objects are not valid: they were stored before the CRD got the rules that it has, which
+// forgive what an update leaves as it was.
 package main
 
 import (

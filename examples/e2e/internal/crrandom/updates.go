@@ -204,8 +204,9 @@ func (c *changes) otherList(v []any) []any {
 	return v
 }
 
-// loosened returns a copy of a CRD that allows more: it has no rules and no limits, and some values may be of any type or have other defaults. Lists keep their
-// list-type: nobody owns the items of one that had none when it was stored, and what a server-side apply makes of them differs.
+// loosened returns a copy of a CRD that allows more: it has no rules and no limits, and some values may be of any type
+// or have other defaults. Lists keep their list-type: nobody owns the items of one that had none when it was stored,
+// and what a server-side apply makes of them differs.
 func loosened(r *rand.Rand, document obj) obj {
 	document = jsonvalue.Clone(document).(obj)
 	versions, _ := document["spec"].(obj)["versions"].([]any)

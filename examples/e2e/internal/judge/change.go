@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// changer makes random changes of manifests of one kind. It takes fields and values from manifests of that kind, so that
-// what it makes is mostly valid. It also writes values in other forms, writes out defaults, and takes another manifest as a whole.
+// changer makes random changes of manifests of one kind. It takes fields and values from manifests of that kind, so
+// that what it makes is mostly valid. It also writes values in other forms, writes out defaults, and takes another
+// manifest as a whole.
 type changer struct {
 	rand   *rand.Rand
 	values map[string][]any // by path with "*" for indices: what manifests have there

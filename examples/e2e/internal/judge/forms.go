@@ -156,8 +156,8 @@ func withDefaults(manifest map[string]any) map[string]any {
 	return written
 }
 
-// filled adds to an object what only the other one has, at any depth. Null and what is empty, which Go's types write, are no
-// defaults.
+// filled adds to an object what only the other one has, at any depth. Null and what is empty, which Go's types write,
+// are no defaults.
 func filled(value, defaulted any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// grow sets a field that the kind's Go type has, whether or not some manifest has it. Most values are valid, since they have the
-// name of the field in some manifest, or need no more than to be there.
+// grow sets a field that the kind's Go type has, whether or not some manifest has it. Most values are valid, since they
+// have the name of the field in some manifest, or need no more than to be there.
 func (c *changer) grow(manifest map[string]any) {
 	object, err := legacyscheme.Scheme.New((&unstructured.Unstructured{Object: manifest}).GroupVersionKind())
 	if err != nil {

@@ -19,8 +19,8 @@ type Result struct {
 	Disagreements                       []string // the first few
 }
 
-// Create stores an object and returns what applies a manifest over it. Both return an error for an object that no server
-// would take as a new one; refused is why an update is refused.
+// Create stores an object and returns what applies a manifest over it. Both return an error for an object that no
+// server would take as a new one; refused is why an update is refused.
 type Create func(oldObj map[string]any) (update func(newObj map[string]any) (refused, err error), err error)
 
 // Objects returns the Create of the judge.
@@ -39,8 +39,9 @@ func (j *Judge) Objects() Create {
 	}
 }
 
-// Run makes random updates of a kind until n were answered, and compares package builtin with the answers for one way of applying.
-// Objects that no server would take are left out: other validation refuses them. A seed gives the same updates each time.
+// Run makes random updates of a kind until n were answered, and compares package builtin with the answers for one way
+// of applying. Objects that no server would take are left out: other validation refuses them. A seed gives the same
+// updates each time.
 func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
 	r := Result{Kind: kind}
 	own, err := ownCases()

@@ -89,7 +89,8 @@ func kindOf(object map[string]any) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(fmt.Sprint(object["apiVersion"]), fmt.Sprint(object["kind"])).GroupKind()
 }
 
-// namespaced reports whether objects of a kind are in namespaces. ok is false if neither package builtin nor a CRD has the kind.
+// namespaced reports whether objects of a kind are in namespaces. ok is false if neither package builtin nor a CRD has
+// the kind.
 func (h *history) namespaced(object map[string]any) (is, ok bool) {
 	if known, ok := h.kinds.Find(fmt.Sprint(object["apiVersion"]), fmt.Sprint(object["kind"])); ok {
 		return known.Namespaced, true

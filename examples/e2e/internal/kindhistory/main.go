@@ -3,12 +3,12 @@
 //
 //	go run ./internal/kindhistory -git /path/to/repository/.git -server https://127.0.0.1:6443 -token TOKEN [-skip 5] [-client] [CRD-FILE...]
 //
-// Arguments are files of CRDs: the server gets them, one of each name, and changes of their custom resources are compared, too.
+// Arguments are files of CRDs: the server gets them, one of each name, and changes of their custom resources are
+// compared, too.
 //
-// With -skip, versions further apart are compared: every n-th of those that a file had. With -strangers, each object becomes one of the same
-// kind from anywhere in the history, under its own name. With -client, the object is
-// applied as kubectl does it without --server-side. The server is one without controllers, as the tests of this folder
-// start it.
+// With -skip, versions further apart are compared: every n-th of those that a file had. With -strangers, each object
+// becomes one of the same kind from anywhere in the history, under its own name. With -client, the object is applied as
+// kubectl does it without --server-side. The server is one without controllers, as the tests of this folder start it.
 package main
 
 import (

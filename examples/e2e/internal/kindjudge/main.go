@@ -2,8 +2,8 @@
 //
 //	go run ./internal/kindjudge -n 20000 -seed 1 [-kind StatefulSet]
 //
-// With -server it asks a real API server instead, which takes longer and knows all kinds, Services too; with -client, it
-// applies as kubectl does it without --server-side:
+// With -server it asks a real API server instead, which takes longer and knows all kinds, Services too; with -client,
+// it applies as kubectl does it without --server-side:
 //
 //	go run ./internal/kindjudge -n 1000 -seed 1 -kind Service -server https://127.0.0.1:6443 -token TOKEN
 package main

@@ -1,5 +1,6 @@
 // Package document reads the YAML and JSON documents of the parameter packages into trees in which nothing can hide:
-// aliases and merge keys are expanded within bounds, no mapping has two values for a key, and every tag is one of YAML's core.
+// aliases and merge keys are expanded within bounds, no mapping has two values for a key, and every tag is one of
+// YAML's core.
 package document
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
-// Add adds a refusal to refusals. The format continues the sentence that begins with the parameter's name, where there is
-// one.
+// Add adds a refusal to refusals. The format continues the sentence that begins with the parameter's name, where there
+// is one.
 func Add(refusals *parameter.Refusals, name string, rule parameter.Rule, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	if name != "" {

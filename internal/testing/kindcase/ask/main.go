@@ -2,8 +2,9 @@
 //
 //	ask CASES PROGRAM ANSWERS
 //
-// PROGRAM reads the cases from its standard input, as a JSON list of {name, old, new}, and prints the answers: a JSON object
-// with {refused, error} under each name; it leaves out kinds that it does not have. ANSWERS is a folder. hack/operators calls this command.
+// PROGRAM reads the cases from its standard input, as a JSON list of {name, old, new}, and prints the answers: a JSON
+// object with {refused, error} under each name; it leaves out kinds that it does not have. ANSWERS is a folder.
+// hack/operators calls this command.
 package main
 
 import (

@@ -2,10 +2,10 @@
 //
 //	sweep CASES PROGRAM [CRD ...]
 //
-// CASES is a file of cases; the old object of each case is where the changes begin. PROGRAM is as in command ask. Each field of
-// the object and each of its annotations and labels is changed, emptied and removed; each field that a CRD has and the object lacks
-// is added. A change is left out when the operator refuses the new object for itself: when it refuses an update that leaves it as
-// it is.
+// CASES is a file of cases; the old object of each case is where the changes begin. PROGRAM is as in command ask. Each
+// field of the object and each of its annotations and labels is changed, emptied and removed; each field that a CRD has
+// and the object lacks is added. A change is left out when the operator refuses the new object for itself: when it
+// refuses an update that leaves it as it is.
 package main
 
 import (
@@ -157,7 +157,8 @@ func propertyOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv
 	return nil
 }
 
-// changesOfObject returns the changes of all that an operator may compare: what is written in an object, but for what identifies it.
+// changesOfObject returns the changes of all that an operator may compare: what is written in an object, but for what
+// identifies it.
 func changesOfObject(name string, obj map[string]any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
 	var all []kindcase.Question
 	for _, key := range slices.Sorted(maps.Keys(obj)) {

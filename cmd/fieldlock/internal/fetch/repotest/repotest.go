@@ -110,7 +110,8 @@ func Classic(t testing.TB, charts ...Chart) *Server {
 	}))
 }
 
-// OCI serves a registry without TLS. repo is the URL of a repository with the charts, and digests are those of their manifests.
+// OCI serves a registry without TLS. repo is the URL of a repository with the charts, and digests are those of their
+// manifests.
 func OCI(t testing.TB, charts ...Chart) (s *Server, repo string, digests []string) {
 	t.Helper()
 	s = serve(t, ocireg.New(ocireg.Logger(log.New(io.Discard, "", 0))))
@@ -148,7 +149,8 @@ func OCI(t testing.TB, charts ...Chart) (s *Server, repo string, digests []strin
 	return s, "oci://" + host + "/charts", digests
 }
 
-// Git serves a git repository at the path /base.git, with git's own server. Each of commits is files by their names; it gets the tag v1.0.0, v2.0.0 and so on, and the branch main the last one. ids are those of the commits.
+// Git serves a git repository at the path /base.git, with git's own server. Each of commits is files by their names; it
+// gets the tag v1.0.0, v2.0.0 and so on, and the branch main the last one. ids are those of the commits.
 func Git(t testing.TB, commits ...map[string]string) (s *Server, ids []string) {
 	t.Helper()
 	backend, err := exec.Command("git", "--exec-path").Output()

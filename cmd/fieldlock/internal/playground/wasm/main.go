@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Command wasm is fieldlock for the playground. It sets two functions of the object fieldlock: about, and run, which takes a verb
-// and the text of a playground.Input. Both return the text of a JSON object.
+// Command wasm is fieldlock for the playground. It sets two functions of the object fieldlock: about, and run, which
+// takes a verb and the text of a playground.Input. Both return the text of a JSON object.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Package argo renders what Argo CD applies from a tree of files.
 //
-// An Application names one or more sources; each is a directory of a repository that holds a chart, a kustomization or plain
-// manifests. An ApplicationSet makes Applications from a template and generators. Both are read as plain fields, so any
-// version of their kinds will do:
+// An Application names one or more sources; each is a directory of a repository that holds a chart, a kustomization or
+// plain manifests. An ApplicationSet makes Applications from a template and generators. Both are read as plain fields,
+// so any version of their kinds will do:
 //
 //	apps, err := argo.Generate(applicationSet, trees)       // []map[string]any
 //	app, err := argo.ParseApplication(apps[0])
@@ -13,18 +13,18 @@
 // # Whose rules
 //
 // Argo CD's module needs hundreds of others, so its rules are written here again, after release v3.5.1 of
-// github.com/argoproj/argo-cd: reposerver/repository/repository.go for sources, util/kustomize and util/helm for the two
-// tools, util/app/discovery for what a directory is, and applicationset/ for ApplicationSets. Kustomize's own code and
-// Helm's do the rendering: packages kustomize and helm beside this one.
+// github.com/argoproj/argo-cd: reposerver/repository/repository.go for sources, util/kustomize and util/helm for the
+// two tools, util/app/discovery for what a directory is, and applicationset/ for ApplicationSets. Kustomize's own code
+// and Helm's do the rendering: packages kustomize and helm beside this one.
 //
 // # What is not covered
 //
-// Whatever the tree does not hold is a [*rendered.NotCovered]: charts of Helm repositories, other repositories, plugins,
-// jsonnet, files of values behind a URL, the generators that ask a cluster or a service. Settings of the installation of
-// Argo CD, such as its build options for kustomize, are not known; Options has those that matter.
+// Whatever the tree does not hold is a [*rendered.NotCovered]: charts of Helm repositories, other repositories,
+// plugins, jsonnet, files of values behind a URL, the generators that ask a cluster or a service. Settings of the
+// installation of Argo CD, such as its build options for kustomize, are not known; Options has those that matter.
 //
-// Nothing but the tree is read. Templates of ApplicationSets are Go templates: they cannot be interrupted, so call [Generate]
-// on untrusted input in a process that can be killed, like [Application.Render].
+// Nothing but the tree is read. Templates of ApplicationSets are Go templates: they cannot be interrupted, so call
+// [Generate] on untrusted input in a process that can be killed, like [Application.Render].
 //
 // # Chapters
 //
@@ -66,7 +66,8 @@ type Application struct {
 	// Sources are those of spec.sources, else the one of spec.source.
 	Sources     []Source
 	Destination Destination
-	// ServerSideApply and Replace are the sync options of these names for all objects. Argo CD has no such option for Force.
+	// ServerSideApply and Replace are the sync options of these names for all objects. Argo CD has no such option for
+	// Force.
 	ServerSideApply, Replace bool
 	// Prune reports whether a sync without a person deletes what is gone.
 	Prune bool
@@ -192,8 +193,9 @@ type helmSpec struct {
 	FileParameters          []parameter     `json:"fileParameters,omitempty"`
 }
 
-// ParseApplication reads an Application. It returns a *rendered.NotCovered, without a file, for one whose manifests Argo CD
-// writes to a branch before it applies them, and an error for fields of the wrong type and for one without a source.
+// ParseApplication reads an Application. It returns a *rendered.NotCovered, without a file, for one whose manifests
+// Argo CD writes to a branch before it applies them, and an error for fields of the wrong type and for one without a
+// source.
 func ParseApplication(object map[string]any) (*Application, error) {
 	var o struct {
 		Metadata struct{ Name, Namespace string }
@@ -249,7 +251,8 @@ func ParseApplication(object map[string]any) (*Application, error) {
 	return a, nil
 }
 
-// UseFetched takes the chart of a Helm repository from a directory, to which it was fetched. Files then leaves out those of the chart.
+// UseFetched takes the chart of a Helm repository from a directory, to which it was fetched. Files then leaves out
+// those of the chart.
 func (s *Source) UseFetched(dir string) { s.Path, s.Chart, s.InTree, s.Fetched = dir, "", true, true }
 
 // OnlyRef reports whether a source is there for others to refer to, and renders nothing.
@@ -276,7 +279,8 @@ type Options struct {
 	// Anywhere lets kustomizations read files outside of their directories: Argo CD's build option
 	// "--load-restrictor LoadRestrictionsNone".
 	Anywhere bool
-	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
+	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same
+	// one.
 	Revision string
 	// NoOrigins makes kustomizations print JSON without origins: see [kustomize.Options].
 	NoOrigins bool
@@ -293,8 +297,8 @@ const (
 	kustomizeKind kind = "kustomize"
 )
 
-// kind tells what a source holds: what its fields say, else what is in its directory. Empty fields say nothing. Like Argo CD,
-// it takes the last of Chart.yaml and a kustomization file in the order of names.
+// kind tells what a source holds: what its fields say, else what is in its directory. Empty fields say nothing. Like
+// Argo CD, it takes the last of Chart.yaml and a kustomization file in the order of names.
 func (s *Source) kind(tree fs.FS) (kind, error) {
 	var kinds []kind
 	if s.spec.Kustomize != nil && !reflect.ValueOf(*s.spec.Kustomize).IsZero() {

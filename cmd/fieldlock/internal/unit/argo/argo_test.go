@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write what is rendered into the cases of testdata")
 
-// TestCases renders the Applications of each case. A case is a tree and, in files that are not part of it: application.yaml
-// or applicationset.yaml; want, the objects, the generated Applications, or the error; and files, what rendering reads. The
-// tree is the repository https://example.com/repo, at any revision but "v1".
+// TestCases renders the Applications of each case. A case is a tree and, in files that are not part of it:
+// application.yaml or applicationset.yaml; want, the objects, the generated Applications, or the error; and files, what
+// rendering reads. The tree is the repository https://example.com/repo, at any revision but "v1".
 func TestCases(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {

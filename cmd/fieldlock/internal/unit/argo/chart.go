@@ -36,8 +36,8 @@ func (a *Application) helmFiles(tree fs.FS, s *Source, environment func(string) 
 	return files, nil
 }
 
-// referredFiles returns the files of other sources that the source of a fetched chart names as values. What is wrong with them
-// shows when the chart is rendered.
+// referredFiles returns the files of other sources that the source of a fetched chart names as values. What is wrong
+// with them shows when the chart is rendered.
 func (a *Application) referredFiles(tree fs.FS, s *Source, environment func(string) string) []string {
 	if s.spec.Helm == nil {
 		return nil
@@ -65,8 +65,8 @@ func existing(tree fs.FS, name string) []string {
 	return nil
 }
 
-// Refers returns the files that a source may read which cannot be rendered: files of values that it names in any repository, and all of its
-// files if its kind is not known. It leaves out those that [Application.Files] looks at.
+// Refers returns the files that a source may read which cannot be rendered: files of values that it names in any
+// repository, and all of its files if its kind is not known. It leaves out those that [Application.Files] looks at.
 func (a *Application) Refers(tree fs.FS, source int) []string {
 	var files []string
 	s := &a.Sources[source]
@@ -178,8 +178,8 @@ func escaped(value string) string {
 	return b.String()
 }
 
-// valuesFiles resolves the files of values of a chart source: patterns become the files that they match, except those that
-// are also written out, and each file counts once.
+// valuesFiles resolves the files of values of a chart source: patterns become the files that they match, except those
+// that are also written out, and each file counts once.
 func (a *Application) valuesFiles(tree fs.FS, s *Source, environment func(string) string) ([]string, error) {
 	if s.spec.Helm == nil {
 		return nil, nil
@@ -219,8 +219,8 @@ func (a *Application) valuesFiles(tree fs.FS, s *Source, environment func(string
 	return files, nil
 }
 
-// valuesFile resolves the path of a file of values: below the source's directory, with a leading slash below the root of the
-// repository, and with "$NAME/" below the root of the source of that name.
+// valuesFile resolves the path of a file of values: below the source's directory, with a leading slash below the root
+// of the repository, and with "$NAME/" below the root of the source of that name.
 func (a *Application) valuesFile(s *Source, written string, environment func(string) string) (string, error) {
 	if strings.HasPrefix(written, "$") {
 		name, below, _ := strings.Cut(written[1:], "/")

@@ -28,8 +28,8 @@ const maxDirectory = 100 << 20
 
 var manifestFile = regexp.MustCompile(`\.(yaml|yml|json|jsonnet)$`)
 
-// manifestFiles returns the files that a directory source reads, in the order in which Argo CD reads them. It does not follow
-// links to directories.
+// manifestFiles returns the files that a directory source reads, in the order in which Argo CD reads them. It does not
+// follow links to directories.
 func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
 	spec := directorySpec{}
 	if s.spec.Directory != nil {

@@ -25,8 +25,8 @@ type generation struct {
 	depth     int
 }
 
-// parameters returns the sets of parameters of a generator that its selector lets through, and its own template. Outer are the
-// parameters of the first generator of a matrix, for the second one.
+// parameters returns the sets of parameters of a generator that its selector lets through, and its own template. Outer
+// are the parameters of the first generator of a matrix, for the second one.
 func (g *generation) parameters(written, outer map[string]any) (sets []map[string]any, template map[string]any, err error) {
 	if g.depth++; g.depth > 8 {
 		return nil, nil, errors.New("more than 8 generators in each other")
@@ -82,8 +82,8 @@ func generatorOf(written map[string]any) (string, map[string]any, error) {
 	return names[0], spec, nil
 }
 
-// interpolated replaces the parameters of an outer generator in all of a generator. In its values, those that are unknown
-// yet stay: they may be its own.
+// interpolated replaces the parameters of an outer generator in all of a generator. In its values, those that are
+// unknown yet stay: they may be its own.
 func (g *generation) interpolated(written, outer map[string]any) (map[string]any, error) {
 	result := map[string]any{}
 	for name, value := range written {
@@ -264,8 +264,8 @@ func (g *generation) matrix(spec map[string]any) ([]map[string]any, error) {
 	return sets, nil
 }
 
-// merge returns the sets of the first generator, with those of the others over them that have the same merge keys. Argo CD
-// returns them in any order, this function in that of the first generator.
+// merge returns the sets of the first generator, with those of the others over them that have the same merge keys. Argo
+// CD returns them in any order, this function in that of the first generator.
 func (g *generation) merge(spec map[string]any) ([]map[string]any, error) {
 	generators, err := children(spec)
 	if err != nil {

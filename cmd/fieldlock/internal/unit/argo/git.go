@@ -15,8 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// Trees returns the tree of a repository at a revision: what a git generator reads. The error is a *rendered.NotCovered for
-// one that is not there.
+// Trees returns the tree of a repository at a revision: what a git generator reads. The error is a *rendered.NotCovered
+// for one that is not there.
 type Trees func(repoURL, revision string) (fs.FS, error)
 
 // gitSpec are the fields of a git generator.
@@ -81,7 +81,8 @@ func (t templating) directories(tree fs.FS, spec *gitSpec) ([]map[string]any, er
 	return sets, err
 }
 
-// files returns the sets of parameters in the files that the generator names and does not exclude: an object, or a list.
+// files returns the sets of parameters in the files that the generator names and does not exclude: an object, or a
+// list.
 func (t templating) files(tree fs.FS, spec *gitSpec) ([]map[string]any, error) {
 	found := map[string]bool{}
 	for _, exclude := range []bool{false, true} {
@@ -139,7 +140,8 @@ func readParameters(tree fs.FS, name string) ([]map[string]any, error) {
 	return list, nil
 }
 
-// withPath adds the parameters that describe a directory, and a file in it if there is one, and then the generator's values.
+// withPath adds the parameters that describe a directory, and a file in it if there is one, and then the generator's
+// values.
 func (t templating) withPath(parameters map[string]any, dir, file string, spec *gitSpec) (map[string]any, error) {
 	parameters = maps.Clone(parameters)
 	if parameters == nil {

@@ -9,8 +9,9 @@ import (
 )
 
 // An Application can tell Argo CD to leave fields as they are in the cluster (ignoreDifferences). With the sync option
-// RespectIgnoreDifferences=true, a sync sends what the cluster has there, whatever the manifest says; without it, they only count as in sync.
-// For example, these entries leave the replicas of all Deployments, and the certificates of all webhooks:
+// RespectIgnoreDifferences=true, a sync sends what the cluster has there, whatever the manifest says; without it, they
+// only count as in sync. For example, these entries leave the replicas of all Deployments, and the certificates of all
+// webhooks:
 //
 //	ignoreDifferences:
 //	- {group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}
@@ -18,8 +19,8 @@ import (
 //
 // The rules are those of normalizeTargetResources (controller/sync.go) and of util/argo/normalizers/diff_normalizer.go.
 
-// Ignored returns the fields of an object that a sync leaves as they are, each as the steps that lead to it, and as unknown the places, as
-// JSON pointers, below which some may be: items of lists, and what other programs have set.
+// Ignored returns the fields of an object that a sync leaves as they are, each as the steps that lead to it, and as
+// unknown the places, as JSON pointers, below which some may be: items of lists, and what other programs have set.
 func (a *Application) Ignored(group, kind, namespace, name string) (fields [][]string, unknown []string) {
 	if !slices.Contains(a.SyncOptions, "RespectIgnoreDifferences=true") {
 		return nil, nil
@@ -75,8 +76,8 @@ func globMatches(pattern, name string) bool {
 // jqStep is one step of a path in jq that leads to a member: .name, ."name" or ["name"].
 var jqStep = regexp.MustCompile(`^(?:\.([A-Za-z_]\w*)|\."([^"\\]*)"|\.?\["([^"\\]*)"\])`)
 
-// jqSteps returns the steps that an expression of jq begins with, and whether they are all of it. What goes on with the items of a list
-// can only be below them; of any other expression, nothing is known.
+// jqSteps returns the steps that an expression of jq begins with, and whether they are all of it. What goes on with the
+// items of a list can only be below them; of any other expression, nothing is known.
 func jqSteps(expression string) (steps []string, whole bool) {
 	rest := strings.TrimSpace(expression)
 	for {

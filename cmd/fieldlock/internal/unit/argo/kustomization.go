@@ -18,7 +18,8 @@ import (
 // fields are those of a kustomization file, by name.
 type fields map[string]any
 
-// kustomization returns the kustomization file of a source with what the source changes in it; nil if it changes nothing.
+// kustomization returns the kustomization file of a source with what the source changes in it; nil if it changes
+// nothing.
 func (s *Source) kustomization(tree fs.FS, environment func(string) string) ([]byte, error) {
 	spec := s.spec.Kustomize
 	if spec == nil {
@@ -160,8 +161,8 @@ func withoutName(list []any, name string) []any {
 	})
 }
 
-// images sets images as `kustomize edit set image` does: NAME=NEW:TAG@DIGEST, NAME:TAG and the like. A "*" keeps that part of the
-// entry that the kustomization has.
+// images sets images as `kustomize edit set image` does: NAME=NEW:TAG@DIGEST, NAME:TAG and the like. A "*" keeps that
+// part of the entry that the kustomization has.
 func (k fields) images(images []string, environment func(string) string) error {
 	if len(images) == 0 {
 		return nil
@@ -197,7 +198,8 @@ func (k fields) images(images []string, environment func(string) string) error {
 	return nil
 }
 
-// splitImage splits an image into its name, tag and digest: NAME:TAG@DIGEST. A colon before the first slash is that of a port.
+// splitImage splits an image into its name, tag and digest: NAME:TAG@DIGEST. A colon before the first slash is that of
+// a port.
 func splitImage(image string) (name, tag, digest string) {
 	name, digest, _ = strings.Cut(image, "@")
 	start := max(strings.IndexByte(name, '/'), 0)

@@ -10,9 +10,9 @@ import (
 )
 
 // Namespaced returns objects as Argo CD compares them with the cluster: an object without a namespace gets that of the
-// destination, and one of a kind without namespaces loses it. Clusterwide reports whether a kind has no namespaces; a kind
-// that it does not know has them. Objects that need no change are returned as they are. The tests hold them against what Argo
-// CD itself would apply.
+// destination, and one of a kind without namespaces loses it. Clusterwide reports whether a kind has no namespaces; a
+// kind that it does not know has them. Objects that need no change are returned as they are. The tests hold them
+// against what Argo CD itself would apply.
 func Namespaced(
 	objects []rendered.Object, namespace string, clusterwide func(apiVersion, kind string) bool,
 ) ([]rendered.Object, error) {

@@ -16,8 +16,9 @@ const (
 // isPattern reports whether a path has characters that match others.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// matching returns the files of the tree that a pattern matches, sorted. Where separate is true, it is the pattern of a shell
-// with "**"; otherwise of git, in which "*" matches "/", too, and the name of a directory matches all that is in it.
+// matching returns the files of the tree that a pattern matches, sorted. Where separate is true, it is the pattern of a
+// shell with "**"; otherwise of git, in which "*" matches "/", too, and the name of a directory matches all that is in
+// it.
 func matching(tree fs.FS, pattern string, separate bool) ([]string, error) {
 	expression, err := patternExpression(pattern, separate)
 	if err != nil {

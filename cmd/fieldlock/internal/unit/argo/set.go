@@ -29,8 +29,8 @@ type applicationSet struct {
 
 // Generate returns the Applications of an ApplicationSet, in the order of its generators.
 //
-// It returns a *rendered.NotCovered for a generator that asks a cluster or a service, and an error for what Argo CD refuses
-// and for more than 10,000 Applications. Its templates can run for any time.
+// It returns a *rendered.NotCovered for a generator that asks a cluster or a service, and an error for what Argo CD
+// refuses and for more than 10,000 Applications. Its templates can run for any time.
 func Generate(object map[string]any, trees Trees) ([]map[string]any, error) {
 	var set applicationSet
 	if err := rendered.Decode(object, &set); err != nil {
@@ -119,8 +119,8 @@ func (set *applicationSet) application(t templating, template, parameters map[st
 // resourcesFinalizer begins the finalizers with which Argo CD deletes the objects of a deleted Application.
 const resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 
-// patched merges a patch into an Application. It cannot change the project. Argo CD merges strategically, which differs from
-// a merge of JSON only for finalizers: those of the patch are added.
+// patched merges a patch into an Application. It cannot change the project. Argo CD merges strategically, which differs
+// from a merge of JSON only for finalizers: those of the patch are added.
 func patched(application map[string]any, patch string) (map[string]any, error) {
 	converted, err := yaml.YAMLToJSON([]byte(patch))
 	if err != nil {

@@ -16,14 +16,15 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// An Application with several sources is rendered without those that the tree lacks. For example, of this one the manifests in app are checked:
+// An Application with several sources is rendered without those that the tree lacks. For example, of this one the
+// manifests in app are checked:
 //
 //	sources:
 //	- {repoURL: https://charts.example.com, chart: db, targetRevision: 1.2.0, helm: {valueFiles: [$values/db.yaml]}}
 //	- {repoURL: https://example.com/team/deploy.git, path: app, ref: values}
 
-// Lacks returns why a source is not in the tree, if the Application is rendered without it: if another source is in the tree. It is nil for
-// any other source.
+// Lacks returns why a source is not in the tree, if the Application is rendered without it: if another source is in the
+// tree. It is nil for any other source.
 func (a *Application) Lacks(source int) *rendered.NotCovered {
 	rest := slices.ContainsFunc(a.Sources, func(s Source) bool { return !s.OnlyRef() && s.missing() == nil })
 	if s := &a.Sources[source]; rest && !s.OnlyRef() {
@@ -71,9 +72,9 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// Render returns the objects of a source in the order in which Argo CD reads them, as they are written: without the namespace
-// of the destination. Of a chart, hooks and tests keep their roles; objects of crds have none, since Argo CD updates them. A
-// source that others only refer to has no objects.
+// Render returns the objects of a source in the order in which Argo CD reads them, as they are written: without the
+// namespace of the destination. Of a chart, hooks and tests keep their roles; objects of crds have none, since Argo CD
+// updates them. A source that others only refer to has no objects.
 //
 // It returns a *rendered.NotCovered for what the tree does not have, and an error where Argo CD would report one.
 func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Options) ([]rendered.Object, error) {
@@ -101,8 +102,8 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 	}
 }
 
-// Builds returns the directory of the kustomization that an Application deploys unchanged, as `kubectl kustomize` builds it. dir is "" for any
-// other Application: one with several sources, or with options for kustomize.
+// Builds returns the directory of the kustomization that an Application deploys unchanged, as `kubectl kustomize`
+// builds it. dir is "" for any other Application: one with several sources, or with options for kustomize.
 func (a *Application) Builds(tree fs.FS) (dir string) {
 	if len(a.Sources) != 1 {
 		return ""
@@ -129,8 +130,8 @@ func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
 	return build
 }
 
-// resolve returns a source as it is after the overrides in its directory, and their files; nil for a source that renders
-// nothing.
+// resolve returns a source as it is after the overrides in its directory, and their files; nil for a source that
+// renders nothing.
 func (a *Application) resolve(tree fs.FS, source int) (s *Source, overrides []string, err error) {
 	resolved := a.Sources[source]
 	if resolved.OnlyRef() {

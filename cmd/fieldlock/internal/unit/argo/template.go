@@ -104,7 +104,8 @@ func (t templating) text(text string, parameters map[string]any) (string, error)
 	}
 }
 
-// execute runs a Go template with the functions that Argo CD has: those of sprig without the environment and the network.
+// execute runs a Go template with the functions that Argo CD has: those of sprig without the environment and the
+// network.
 func (t templating) execute(text string, parameters map[string]any) (string, error) {
 	parsed := template.New("base").Funcs(functions())
 	for _, option := range t.options {

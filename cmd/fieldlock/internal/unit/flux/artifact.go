@@ -10,7 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
-// An ArtifactGenerator copies directories of sources into ExternalArtifacts, which a Kustomization can have as its source. With
+// An ArtifactGenerator copies directories of sources into ExternalArtifacts, which a Kustomization can have as its
+// source. With
 //
 //	sources:
 //	- {alias: repo, kind: GitRepository, name: home}
@@ -20,17 +21,18 @@ import (
 //	  - {from: "@repo/deploy/base/**", to: "@artifact/base/"}
 //	  - {from: "@repo/deploy/apps/**", to: "@artifact/apps/"}
 //
-// a Kustomization of the artifact apps with the path ./apps/shop applies deploy/apps/shop of the GitRepository home, and may read what is in
-// deploy/base as ../../base: both copies leave the files where they are in relation to each other. [Origin] finds such directories. It does
-// not find what is selected, merged, extracted, put together from several sources, or made for each directory of a pattern.
+// a Kustomization of the artifact apps with the path ./apps/shop applies deploy/apps/shop of the GitRepository home,
+// and may read what is in deploy/base as ../../base: both copies leave the files where they are in relation to each
+// other. [Origin] finds such directories. It does not find what is selected, merged, extracted, put together from
+// several sources, or made for each directory of a pattern.
 //
 // The rules are those of internal/builder/builder.go in github.com/fluxcd/source-watcher, of October 2025.
 
 // generatorGroup is the API group of the kind ArtifactGenerator.
 const generatorGroup = "source.extensions.fluxcd.io/"
 
-// Artifacts returns the objects of the kind ExternalArtifact that an ArtifactGenerator makes, named as its controller names them, with the sources
-// and the copies in their spec. Any other object makes none.
+// Artifacts returns the objects of the kind ExternalArtifact that an ArtifactGenerator makes, named as its controller
+// names them, with the sources and the copies in their spec. Any other object makes none.
 func Artifacts(generator map[string]any) []map[string]any {
 	apiVersion, _ := generator["apiVersion"].(string)
 	if generator["kind"] != "ArtifactGenerator" || !strings.HasPrefix(apiVersion, generatorGroup) {
@@ -70,7 +72,8 @@ type copied struct {
 type Part struct {
 	Source Reference
 	Dir    string
-	// Within are the directories of the source that the artifact holds in the same places to each other. Dir is in one of them.
+	// Within are the directories of the source that the artifact holds in the same places to each other. Dir is in one
+	// of them.
 	Within []string
 }
 
@@ -79,8 +82,8 @@ func (p *Part) Holds(name string) bool {
 	return slices.ContainsFunc(p.Within, func(dir string) bool { return inDir(name, dir) })
 }
 
-// Origin returns the part of an ExternalArtifact, made by Artifacts, that has the directory dir of it; false if that is not simply a directory of
-// one source.
+// Origin returns the part of an ExternalArtifact, made by Artifacts, that has the directory dir of it; false if that is
+// not simply a directory of one source.
 func Origin(object map[string]any, dir string) (*Part, bool) {
 	var a artifact
 	if rendered.Decode(object, &a) != nil {
@@ -115,7 +118,8 @@ func Origin(object map[string]any, dir string) (*Part, bool) {
 	return part, part.Source.Kind != ""
 }
 
-// placement is where a copy puts a directory of a source. Of a copy that is not whole, only the place below which it changes something is known.
+// placement is where a copy puts a directory of a source. Of a copy that is not whole, only the place below which it
+// changes something is known.
 type placement struct {
 	alias, from, to string
 	whole           bool
@@ -138,8 +142,8 @@ func (c *copied) placement() placement {
 	return p
 }
 
-// moved identifies what a placement does to paths: the source, and what it takes from the front of a path and puts there instead. Placements
-// with the same answer leave files where they are in relation to each other.
+// moved identifies what a placement does to paths: the source, and what it takes from the front of a path and puts
+// there instead. Placements with the same answer leave files where they are in relation to each other.
 func (p placement) moved() [3]string {
 	from, to := p.from, p.to
 	for from != "." && to != "." && path.Base(from) == path.Base(to) {

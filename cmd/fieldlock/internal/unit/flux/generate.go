@@ -17,9 +17,10 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// The controller does not run kustomize on the kustomization of its path, but on one that it writes: the file that is there,
-// or a list of all manifests, with the fields of its object added. This file does the same, by the rules of the package
-// github.com/fluxcd/pkg/kustomize, version 1.41.0 (kustomize_generator.go). That package itself writes to a disk.
+// The controller does not run kustomize on the kustomization of its path, but on one that it writes: the file that is
+// there, or a list of all manifests, with the fields of its object added. This file does the same, by the rules of the
+// package github.com/fluxcd/pkg/kustomize, version 1.41.0 (kustomize_generator.go). That package itself writes to a
+// disk.
 
 // generated is the kustomization that the controller writes.
 type generated struct {
@@ -116,9 +117,9 @@ func addImage(spec *types.Kustomization, i image) {
 // ignoreFile is the name of the files that exclude files from what the controller gets.
 const ignoreFile = sourceignore.IgnoreFile
 
-// manifests returns the resources of a directory without a kustomization file: all manifests, and the directories below it
-// that have such a file, which are not searched further. Files that the source leaves out by default, such as .sops.yaml, or
-// because a .sourceignore file says so, are not among them. It also returns the .sourceignore files.
+// manifests returns the resources of a directory without a kustomization file: all manifests, and the directories below
+// it that have such a file, which are not searched further. Files that the source leaves out by default, such as
+// .sops.yaml, or because a .sourceignore file says so, are not among them. It also returns the .sourceignore files.
 func (k *Kustomization) manifests(tree fs.FS, dir string) (resources, ignores []string, err error) {
 	if info, err := fs.Stat(tree, dir); err != nil || !info.IsDir() {
 		if err == nil {
@@ -168,7 +169,8 @@ func (k *Kustomization) file(tree fs.FS) string {
 	return name
 }
 
-// ignore reads what the source leaves out: the .sourceignore files from the root to dir, those below dir if asked for, and its own field.
+// ignore reads what the source leaves out: the .sourceignore files from the root to dir, those below dir if asked for,
+// and its own field.
 func (k *Kustomization) ignore(tree fs.FS, dir string, below bool) (gitignore.Matcher, []string, error) {
 	var patterns []gitignore.Pattern
 	var files []string

@@ -51,7 +51,8 @@ func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
 	return h, nil
 }
 
-// nameRelease sets the name and the namespaces of Helm's release. Helm allows 53 characters: a longer name ends with a hash.
+// nameRelease sets the name and the namespaces of Helm's release. Helm allows 53 characters: a longer name ends with a
+// hash.
 func (h *HelmRelease) nameRelease() {
 	h.Release, h.ReleaseNamespace, h.StorageNamespace = h.Name, h.Namespace, h.Namespace
 	if h.spec.TargetNamespace != "" {
@@ -68,9 +69,10 @@ func (h *HelmRelease) nameRelease() {
 	}
 }
 
-// Reinstalls returns why the controller uninstalls the release of the old HelmRelease before it installs the release of h, "" if it
-// upgrades the release. The names of the charts are those in their Chart.yaml. The rules are those of ReleaseTargetChanged
-// (internal/action/verify.go) and reconcileRelease (internal/controller/helmrelease_controller.go) of helm-controller.
+// Reinstalls returns why the controller uninstalls the release of the old HelmRelease before it installs the release of
+// h, "" if it upgrades the release. The names of the charts are those in their Chart.yaml. The rules are those of
+// ReleaseTargetChanged (internal/action/verify.go) and reconcileRelease (internal/controller/helmrelease_controller.go)
+// of helm-controller.
 func (h *HelmRelease) Reinstalls(old *HelmRelease, chart, oldChart string) string {
 	const first = "Flux uninstalls the release first, since its "
 	switch {
@@ -169,8 +171,8 @@ func (h *HelmRelease) elsewhere() error {
 	return &rendered.NotCovered{Reason: fmt.Sprintf("its chart %s is in %s", h.Chart, source)}
 }
 
-// Files returns the files of the tree that rendering reads, sorted: those of the chart, and files of values that its source
-// merges. It returns a *rendered.NotCovered if the chart is not in the tree.
+// Files returns the files of the tree that rendering reads, sorted: those of the chart, and files of values that its
+// source merges. It returns a *rendered.NotCovered if the chart is not in the tree.
 func (h *HelmRelease) Files(tree fs.FS) ([]string, error) {
 	if err := h.elsewhere(); err != nil {
 		return nil, err
@@ -187,8 +189,8 @@ func (h *HelmRelease) Files(tree fs.FS) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// defaults returns the files that take the place of the chart's values.yaml; nil if there are none. Their paths are below
-// the root of the source.
+// defaults returns the files that take the place of the chart's values.yaml; nil if there are none. Their paths are
+// below the root of the source.
 func (h *HelmRelease) defaults(tree fs.FS) []string {
 	if h.spec.Chart == nil {
 		return nil
@@ -218,13 +220,13 @@ type Cluster struct {
 	APIVersions []string
 }
 
-// Build renders what the controller applies: the objects of the chart with the values of the release, in Helm's order, after
-// its post-renderers. Objects of crds have a role only if upgrades leave them alone, and are left out if they are skipped.
-// The labels that the controller adds to all objects, which name the HelmRelease, are left out.
+// Build renders what the controller applies: the objects of the chart with the values of the release, in Helm's order,
+// after its post-renderers. Objects of crds have a role only if upgrades leave them alone, and are left out if they are
+// skipped. The labels that the controller adds to all objects, which name the HelmRelease, are left out.
 //
-// The function lookup gives the objects that values come from; nil has none. A value of a targetPath that the tree does not
-// tell, because its Secret is encrypted or missing, makes the objects that depend on it Unknown as a whole. Whole files of
-// values that it does not tell are a *rendered.NotCovered, like a chart elsewhere.
+// The function lookup gives the objects that values come from; nil has none. A value of a targetPath that the tree does
+// not tell, because its Secret is encrypted or missing, makes the objects that depend on it Unknown as a whole. Whole
+// files of values that it does not tell are a *rendered.NotCovered, like a chart elsewhere.
 //
 // Build has the errors and the limits of [helm.Render]: call it in a process that can be killed.
 func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, cluster Cluster) ([]rendered.Object, error) {
@@ -289,15 +291,15 @@ func (h *HelmRelease) render(
 	return objects, nil
 }
 
-// markers stand for a value that the tree does not tell. What is the same with all of them does not depend on it, as far as
-// can be seen: two texts that have nothing in common, and the empty one.
+// markers stand for a value that the tree does not tell. What is the same with all of them does not depend on it, as
+// far as can be seen: two texts that have nothing in common, and the empty one.
 var markers = []string{"unknown-7f3a", "another-29c4", ""}
 
-// values merges the values of a release: those of ConfigMaps and Secrets in order, and its own over them. The marker is used
-// for unknown values of a targetPath, and unknown reports whether there are any.
+// values merges the values of a release: those of ConfigMaps and Secrets in order, and its own over them. The marker is
+// used for unknown values of a targetPath, and unknown reports whether there are any.
 //
-// The rules are those of ChartValuesFromReferences in github.com/fluxcd/pkg/chartutil v1.27.0. A targetPath there sets a
-// value in a table that can be shared with the release's own values, which then keep it; otherwise they overwrite it.
+// The rules are those of ChartValuesFromReferences in github.com/fluxcd/pkg/chartutil v1.27.0. A targetPath there sets
+// a value in a table that can be shared with the release's own values, which then keep it; otherwise they overwrite it.
 func (h *HelmRelease) values(lookup Lookup, marker string) (values map[string]any, unknown bool, err error) {
 	own, _ := jsonvalue.Clone(h.spec.Values).(map[string]any)
 	result := map[string]any{}

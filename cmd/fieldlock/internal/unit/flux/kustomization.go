@@ -1,11 +1,12 @@
 // Package flux renders what the controllers of Flux apply from a tree of files.
 //
-// A Kustomization of Flux names a directory: its controller builds the kustomization there, adds the fields of the object,
-// replaces variables, and applies the result on the server side. [ParseKustomization] reads such an object, [Kustomization.Files]
-// lists the files that it needs, and [Kustomization.Build] renders it.
+// A Kustomization of Flux names a directory: its controller builds the kustomization there, adds the fields of the
+// object, replaces variables, and applies the result on the server side. [ParseKustomization] reads such an object,
+// [Kustomization.Files] lists the files that it needs, and [Kustomization.Build] renders it.
 //
-// A HelmRelease names a chart: its controller renders it with Helm, after merging values from several places, and changes the
-// result by post-renderers. [ParseHelmRelease] reads one, [HelmRelease.Files] and [HelmRelease.Build] do as above.
+// A HelmRelease names a chart: its controller renders it with Helm, after merging values from several places, and
+// changes the result by post-renderers. [ParseHelmRelease] reads one, [HelmRelease.Files] and [HelmRelease.Build] do as
+// above.
 //
 // The objects of Flux are read as plain fields, so that any version of their kinds will do.
 //
@@ -34,8 +35,9 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// Files returns the names of the files that rendering reads, sorted. Where the directory has no kustomization file, these
-// are all manifests below it, and the .sourceignore files that exclude some. Errors are those of [kustomize.Files].
+// Files returns the names of the files that rendering reads, sorted. Where the directory has no kustomization file,
+// these are all manifests below it, and the .sourceignore files that exclude some. Errors are those of
+// [kustomize.Files].
 func (k *Kustomization) Files(tree fs.FS) ([]string, error) {
 	generated, err := k.generate(tree)
 	if err != nil {
@@ -54,15 +56,16 @@ func (k *Kustomization) Files(tree fs.FS) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// Build renders what the controller applies, in its order: the kustomization of the path, or one made of all manifests there;
-// then the fields of the object, its variables, and its common metadata. The labels that the controller adds to all
-// objects, which name the Kustomization, are left out. Values encrypted by SOPS are left as they are, without the key "sops".
+// Build renders what the controller applies, in its order: the kustomization of the path, or one made of all manifests
+// there; then the fields of the object, its variables, and its common metadata. The labels that the controller adds to
+// all objects, which name the Kustomization, are left out. Values encrypted by SOPS are left as they are, without the
+// key "sops".
 //
-// The files are those that Files lists, or any tree that has them; a directory without manifests, which Files lists nothing of,
-// renders nothing. The function lookup gives the objects that variables come
-// from; nil has none. A variable that no object and no field sets is empty, as in Flux. If its value is not in the tree,
-// because a Secret is encrypted, or because an object that is not optional is missing, then the places that it decides are
-// listed in the object's Unknown, and its text there is the variable in braces, ${NAME}.
+// The files are those that Files lists, or any tree that has them; a directory without manifests, which Files lists
+// nothing of, renders nothing. The function lookup gives the objects that variables come from; nil has none. A variable
+// that no object and no field sets is empty, as in Flux. If its value is not in the tree, because a Secret is
+// encrypted, or because an object that is not optional is missing, then the places that it decides are listed in the
+// object's Unknown, and its text there is the variable in braces, ${NAME}.
 //
 // Build has the errors and the limits of [kustomize.Build]: call it in a process that can be killed.
 func (k *Kustomization) Build(ctx context.Context, files fs.FS, lookup Lookup) ([]rendered.Object, error) {

@@ -17,7 +17,8 @@ import (
 // kustomizationGroup is the API group of Flux's Kustomization.
 const kustomizationGroup = "kustomize.toolkit.fluxcd.io"
 
-// A Kustomization is what an object of Flux's kind Kustomization asks its controller to apply, from the files of its source.
+// A Kustomization is what an object of Flux's kind Kustomization asks its controller to apply, from the files of its
+// source.
 type Kustomization struct {
 	Name, Namespace string
 	// Path is the directory below the root of the source, "." for the root itself. Like the controller, it never leaves
@@ -102,8 +103,8 @@ type postBuild struct {
 	SubstituteStrategy string
 }
 
-// ParseKustomization reads an object of Flux's kind Kustomization, of any version. It returns an error if the object is of
-// another kind or if a field has a type that the kind does not have.
+// ParseKustomization reads an object of Flux's kind Kustomization, of any version. It returns an error if the object is
+// of another kind or if a field has a type that the kind does not have.
 func ParseKustomization(object map[string]any) (*Kustomization, error) {
 	var o struct {
 		APIVersion string `json:"apiVersion"`
@@ -157,12 +158,15 @@ const helmReleaseGroup = "helm.toolkit.fluxcd.io"
 // helm-controller v1.6 and, for the chart, source-controller v1.7.
 type HelmRelease struct {
 	Name, Namespace string
-	// Release is the name of Helm's release, ReleaseNamespace where its objects go, and StorageNamespace where Helm keeps it.
+	// Release is the name of Helm's release, ReleaseNamespace where its objects go, and StorageNamespace where Helm
+	// keeps it.
 	Release, ReleaseNamespace, StorageNamespace string
-	// Chart is the directory of the chart below the root of a source of files, or the name of the chart in another source.
+	// Chart is the directory of the chart below the root of a source of files, or the name of the chart in another
+	// source.
 	Chart string
-	// Source refers to the object that tells where the chart is: a GitRepository, HelmRepository or Bucket, or, where the
-	// release has no chart of its own, an OCIRepository, ExternalArtifact or HelmChart. For a HelmChart, see UseChart.
+	// Source refers to the object that tells where the chart is: a GitRepository, HelmRepository or Bucket, or, where
+	// the release has no chart of its own, an OCIRepository, ExternalArtifact or HelmChart. For a HelmChart, see
+	// UseChart.
 	Source Reference
 	// InTree is for the caller to set: the tree that Files and Build are given is the source.
 	InTree bool
@@ -237,7 +241,8 @@ type Reference struct {
 	Kind, Namespace, Name string
 }
 
-// A Lookup returns the ConfigMap or Secret with a namespace and a name, as it is in the tree, or false if the tree has none.
+// A Lookup returns the ConfigMap or Secret with a namespace and a name, as it is in the tree, or false if the tree has
+// none.
 type Lookup func(kind, namespace, name string) (object map[string]any, ok bool)
 
 // setMetadata adds labels and annotations, and overwrites those of the same name.

@@ -58,8 +58,8 @@ func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Ob
 	return objects, nil
 }
 
-// run builds a kustomization of the objects and the renderer's patches and images. Each object is a file, so that what comes
-// out of it is known.
+// run builds a kustomization of the objects and the renderer's patches and images. Each object is a file, so that what
+// comes out of it is known.
 func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
 	files := fstest.MapFS{}
 	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}

@@ -17,9 +17,9 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// The controller replaces variables in the YAML text of each object, if the Kustomization has the field postBuild and at least
-// one variable. This file follows github.com/fluxcd/pkg/kustomize, version 1.41.0 (kustomize_varsub.go), and uses the
-// controller's own parser of ${...}.
+// The controller replaces variables in the YAML text of each object, if the Kustomization has the field postBuild and
+// at least one variable. This file follows github.com/fluxcd/pkg/kustomize, version 1.41.0 (kustomize_varsub.go), and
+// uses the controller's own parser of ${...}.
 
 const (
 	// substituteKey is the label or annotation of objects whose variables are not replaced.
@@ -114,9 +114,9 @@ func (v *variables) addValue(name, text string, ok bool) {
 	v.add(name, text)
 }
 
-// substitute replaces the variables of an object, and notes the places that variables of unknown value decide: those that
-// change when the value does. It tries two values besides the marker: a long text that has nothing in common with any
-// marker, and the empty text, on which functions such as ${NAME:-default} and ${NAME:0:3} depend.
+// substitute replaces the variables of an object, and notes the places that variables of unknown value decide: those
+// that change when the value does. It tries two values besides the marker: a long text that has nothing in common with
+// any marker, and the empty text, on which functions such as ${NAME:-default} and ${NAME:0:3} depend.
 func (v *variables) substitute(o *rendered.Object) error {
 	tree, err := parse.Parse(string(o.YAML))
 	if err != nil {

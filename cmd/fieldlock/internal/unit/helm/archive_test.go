@@ -34,7 +34,8 @@ func packed(t *testing.T, name string, files ...[2]string) []byte {
 	return b.Bytes()
 }
 
-// TestArchives renders a dependency that is packed, with another one in it: objects of both come from the outer archive.
+// TestArchives renders a dependency that is packed, with another one in it: objects of both come from the outer
+// archive.
 func TestArchives(t *testing.T) {
 	inner := packed(t, "inner",
 		[2]string{"Chart.yaml", "{apiVersion: v2, name: inner, version: 1.0.0}"},

@@ -25,7 +25,8 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// What a chart may cost before it is rendered. maxBytes is Helm's own limit, here for a chart with all its dependencies.
+// What a chart may cost before it is rendered. maxBytes is Helm's own limit, here for a chart with all its
+// dependencies.
 const (
 	maxBytes  = 100 << 20
 	maxFiles  = 50_000
@@ -55,8 +56,8 @@ func recovered(dir string, err *error) {
 // Dependency is a dependency of a chart that is in a repository.
 type Dependency struct{ Repository, Name, Version string }
 
-// Elsewhere lists the dependencies that the chart in a directory names, or one of those that the tree has, and that are in
-// repositories. They do not depend on values: a disabled dependency is among them.
+// Elsewhere lists the dependencies that the chart in a directory names, or one of those that the tree has, and that are
+// in repositories. They do not depend on values: a disabled dependency is among them.
 func Elsewhere(tree fs.FS, dir string) (list []Dependency, err error) {
 	defer recovered(dir, &err)
 	l := newLoading(tree)
@@ -78,7 +79,8 @@ type loading struct {
 	origins map[*common.File]string
 	// missing are the dependencies that the tree does not have, by the only file of a chart that stands for them.
 	missing map[*common.File]*rendered.NotCovered
-	// rendering is set in a worker, which has what was fetched. elsewhere, unless nil, lists the missing ones in repositories.
+	// rendering is set in a worker, which has what was fetched. elsewhere, unless nil, lists the missing ones in
+	// repositories.
 	rendering bool
 	elsewhere *[]Dependency
 }
@@ -205,8 +207,8 @@ func (l *loading) count(name string, files int, bytes int64) error {
 	return nil
 }
 
-// chart makes a chart of its files, with its dependencies. The place is where errors locate it; dir is its directory in the
-// tree, "" for a chart in an archive.
+// chart makes a chart of its files, with its dependencies. The place is where errors locate it; dir is its directory in
+// the tree, "" for a chart in an archive.
 func (l *loading) chart(files []file, place, dir string) (*chart.Chart, error) {
 	var own []*archive.BufferedFile
 	paths := map[string]file{}
@@ -242,7 +244,8 @@ func isValues(name string) bool {
 	return name == "values.yaml" || name == "Chart.yaml" || name == "requirements.yaml"
 }
 
-// packed adds the dependencies in the charts directory of a chart. As in Helm, a name that begins with "_" or "." hides one.
+// packed adds the dependencies in the charts directory of a chart. As in Helm, a name that begins with "_" or "." hides
+// one.
 func (l *loading) packed(c *chart.Chart, packed map[string][]file, place, dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(packed)) {
 		if strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -313,7 +316,8 @@ const standInVersion = "0.0.0"
 // dependencies adds the dependencies that Chart.yaml names and the charts directory lacks.
 //
 // Whether a missing dependency is enabled is known only with the values, and Helm decides it: a chart without templates
-// stands for the dependency, and when Helm has removed the disabled dependencies, missingIn looks for those that are left.
+// stands for the dependency, and when Helm has removed the disabled dependencies, missingIn looks for those that are
+// left.
 func (l *loading) dependencies(c *chart.Chart, files map[string]file, place, dir string) error {
 	present := map[string]bool{}
 	for _, dependency := range c.Dependencies() {
@@ -355,8 +359,8 @@ func (l *loading) dependencies(c *chart.Chart, files map[string]file, place, dir
 	return nil
 }
 
-// local loads a dependency from the directory that its repository names. The error is a *rendered.NotCovered without a place
-// if the tree does not have it.
+// local loads a dependency from the directory that its repository names. The error is a *rendered.NotCovered without a
+// place if the tree does not have it.
 func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart, error) {
 	below, ok := strings.CutPrefix(dependency.Repository, "file://")
 	switch {
@@ -439,8 +443,8 @@ func (l *loading) missingIn(c *chart.Chart) *rendered.NotCovered {
 	return nil
 }
 
-// Fetched holds what was fetched for a unit, in directories below the root of what a worker gets. Nothing there is a file of the
-// tree.
+// Fetched holds what was fetched for a unit, in directories below the root of what a worker gets. Nothing there is a
+// file of the tree.
 const Fetched = ".fieldlock-fetched"
 
 // unfetched is the only file of a chart that could not be fetched. It says why.
@@ -455,8 +459,8 @@ func FetchedDir(repository, name, version string) string {
 // Unfetched returns the files of a chart that could not be fetched.
 func Unfetched(err error) map[string][]byte { return map[string][]byte{unfetched: []byte(err.Error())} }
 
-// FetchError returns why the chart in a directory could not be fetched, as a *rendered.NotCovered without a place; nil if there is
-// nothing to say.
+// FetchError returns why the chart in a directory could not be fetched, as a *rendered.NotCovered without a place; nil
+// if there is nothing to say.
 func FetchError(tree fs.FS, what, dir string) error {
 	reason, err := fs.ReadFile(tree, path.Join(dir, unfetched))
 	if err != nil {

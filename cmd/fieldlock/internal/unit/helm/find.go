@@ -12,14 +12,15 @@ import (
 type Chart struct {
 	// Dir is its directory, "." for the root of the tree.
 	Dir string
-	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, and those beside
-	// values.yaml that are named for an environment (IsVariant), sorted. It is also rendered without any.
+	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, and those
+	// beside values.yaml that are named for an environment (IsVariant), sorted. It is also rendered without any.
 	Variants []string
 }
 
-// Charts returns the charts of a tree that are units: the directories with a Chart.yaml, except libraries, and except what
-// is in the charts directory of another chart, which is a part of that. A Chart.yaml that cannot be read as one counts, and
-// rendering it tells why. The cost is a walk over the directories of the tree; links to directories are not followed.
+// Charts returns the charts of a tree that are units: the directories with a Chart.yaml, except libraries, and except
+// what is in the charts directory of another chart, which is a part of that. A Chart.yaml that cannot be read as one
+// counts, and rendering it tells why. The cost is a walk over the directories of the tree; links to directories are not
+// followed.
 func Charts(tree fs.FS) ([]Chart, error) {
 	var charts []Chart
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {

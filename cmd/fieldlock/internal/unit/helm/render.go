@@ -2,24 +2,25 @@
 // loader, values and engine.
 //
 // A tree is an [fs.FS] whose paths are below the root of the repository; everything is read through it, so a link that
-// leaves the tree is an error of the tree. Nothing else is read: no disk, no network, no environment. The function lookup
-// finds nothing, and a schema that refers to another document accepts what that document would judge.
+// leaves the tree is an error of the tree. Nothing else is read: no disk, no network, no environment. The function
+// lookup finds nothing, and a schema that refers to another document accepts what that document would judge.
 //
 // [Charts] finds the charts that can be installed, [Files] lists what rendering one of them reads, [Render] renders it:
 //
 //	charts, err := helm.Charts(tree)
 //	objects, err := helm.Render(tree, charts[0].Dir, helm.Release{KubeVersion: "1.36"})
 //
-// A dependency is taken from the chart's charts directory, as a directory or an archive, else from the chart of the tree
-// that its `file://` repository names, as `helm dependency build` would pack it. A dependency that the tree does not have
-// makes the chart a [*rendered.NotCovered], unless its condition or tags disable it for the values that are rendered.
+// A dependency is taken from the chart's charts directory, as a directory or an archive, else from the chart of the
+// tree that its `file://` repository names, as `helm dependency build` would pack it. A dependency that the tree does
+// not have makes the chart a [*rendered.NotCovered], unless its condition or tags disable it for the values that are
+// rendered.
 //
 // Sizes are bounded before anything is rendered: all files of a chart and its dependencies, unpacked, stay below Helm's
-// 100 MiB, a file of values below 10 MiB. Time and memory of the templates are not: a template can loop as long as it likes,
-// and Helm's engine cannot be stopped. Render untrusted charts in a process that can be killed.
+// 100 MiB, a file of values below 10 MiB. Time and memory of the templates are not: a template can loop as long as it
+// likes, and Helm's engine cannot be stopped. Render untrusted charts in a process that can be killed.
 //
-// Templates can draw random values (randAlphaNum, genCA, uuidv4) and read the clock (now). Two calls of Render with the same
-// input differ only there.
+// Templates can draw random values (randAlphaNum, genCA, uuidv4) and read the clock (now). Two calls of Render with the
+// same input differ only there.
 //
 // The chapters, each of which uses only those below it:
 //
@@ -60,13 +61,14 @@ type Release struct {
 	Name string
 	// Namespace is that of the release; "" means "default".
 	Namespace string
-	// Defaults, if not nil, are paths in the tree, of files that are merged and take the place of the chart's values.yaml.
+	// Defaults, if not nil, are paths in the tree, of files that are merged and take the place of the chart's
+	// values.yaml.
 	Defaults []string
 	// ValuesFiles are paths in the tree, of files that are merged in this order. Values are merged over them.
 	ValuesFiles []string
 	Values      map[string]any
-	// Set, SetString and SetFile change the values as Helm's flags of these names do: "a.b=c". The files of SetFile are paths
-	// in the tree.
+	// Set, SetString and SetFile change the values as Helm's flags of these names do: "a.b=c". The files of SetFile are
+	// paths in the tree.
 	Set, SetString, SetFile []string
 	// KubeVersion is the version of Kubernetes, such as "1.36"; "" means the one that Helm knows best.
 	KubeVersion string
@@ -81,11 +83,12 @@ type Release struct {
 	SkipSchema bool
 }
 
-// Render returns what `helm template --include-crds` prints for the chart in a directory of the tree: the documents of crds,
-// the ordinary objects in the order in which Helm installs them, then hooks and tests. The role of an object tells them
-// apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
+// Render returns what `helm template --include-crds` prints for the chart in a directory of the tree: the documents of
+// crds, the ordinary objects in the order in which Helm installs them, then hooks and tests. The role of an object
+// tells them apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
 //
-// It returns a *rendered.NotCovered if an enabled dependency is missing, unless the release has a Lacking, and an error if Helm would refuse the chart.
+// It returns a *rendered.NotCovered if an enabled dependency is missing, unless the release has a Lacking, and an error
+// if Helm would refuse the chart.
 func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
 	defer recovered(dir, &err)
 	l := newLoading(tree)
@@ -204,8 +207,8 @@ func (r *Release) execute(c *chart.Chart, values map[string]any) (map[string]str
 	return engine.Engine{}.RenderWithContext(context.Background(), c, top)
 }
 
-// shortened leaves out the middle of an error that is too long to read: one of templates in each other names all of them, and
-// the last one has the reason.
+// shortened leaves out the middle of an error that is too long to read: one of templates in each other names all of
+// them, and the last one has the reason.
 func shortened(err error) error {
 	const begin, end = 300, 500
 	text := err.Error()

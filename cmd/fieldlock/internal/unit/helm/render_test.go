@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write what is rendered into the cases of testdata")
 
-// TestRender renders the chart of each case. A case is a tree and, in files that are not part of it: release.yaml, what to
-// render ("dir", "." without it) and with what; want, the objects with their files and roles, or the error; and files, what
-// rendering reads.
+// TestRender renders the chart of each case. A case is a tree and, in files that are not part of it: release.yaml, what
+// to render ("dir", "." without it) and with what; want, the objects with their files and roles, or the error; and
+// files, what rendering reads.
 func TestRender(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -111,8 +111,8 @@ func written(objects []rendered.Object, err error) string {
 	return b.String()
 }
 
-// TestEndOfManifest: Helm writes a line break behind each manifest, which is part of a value where the manifest ends with a block of
-// text.
+// TestEndOfManifest: Helm writes a line break behind each manifest, which is part of a value where the manifest ends
+// with a block of text.
 func TestEndOfManifest(t *testing.T) {
 	manifest := func(block string) []byte { return []byte("kind: ConfigMap\ndata:\n  text: " + block + "\n    end") }
 	for block, want := range map[string]string{"|": "end\n", "|-": "end", "|+": "end\n"} {

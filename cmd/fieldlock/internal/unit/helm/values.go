@@ -56,8 +56,8 @@ func ReadValues(tree fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-// validate checks values against the schemas of a chart and its dependencies, as Helm does, but reads no other document: a
-// reference to one accepts everything.
+// validate checks values against the schemas of a chart and its dependencies, as Helm does, but reads no other
+// document: a reference to one accepts everything.
 func validate(c *chart.Chart, values map[string]any) error {
 	var failed []string
 	if c.Schema != nil {
@@ -179,9 +179,9 @@ func variants(tree fs.FS, dir string) []string {
 	return files
 }
 
-// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of the chart:
-// ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside values.yaml, one for each
-// environment.
+// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of
+// the chart: ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside
+// values.yaml, one for each environment.
 func IsVariant(name string) bool {
 	dir, base := path.Split(name)
 	base, isYAML := strings.CutSuffix(base, ".yaml")

@@ -1,42 +1,43 @@
 // Package kustomize renders the kustomizations of a tree of files, with kustomize's own code.
 //
-// A kustomization is a directory with one of the files kustomization.yaml, kustomization.yml and Kustomization. The file
-// names resources, patches, generators and other kustomizations. [Find] lists the kustomizations of a tree and says which
-// of them others include. [Files] lists the files that one of them reads. [Build] renders it: it returns the objects that
-// `kubectl kustomize DIR` prints, in the same order, and the file that each comes from.
+// A kustomization is a directory with one of the files kustomization.yaml, kustomization.yml and Kustomization. The
+// file names resources, patches, generators and other kustomizations. [Find] lists the kustomizations of a tree and
+// says which of them others include. [Files] lists the files that one of them reads. [Build] renders it: it returns the
+// objects that `kubectl kustomize DIR` prints, in the same order, and the file that each comes from.
 //
 // # What it touches
 //
-// A tree is an fs.FS. Nothing but the tree is read: no disk, no network, no environment; no program runs. Kustomize itself
-// would clone remote bases with git, download URLs and run plugins, so [Files] and [Build] check every reference of every
-// kustomization before kustomize sees it. A reference that the tree cannot serve is a *rendered.NotCovered; one that
-// kustomize refuses, too, is a *rendered.Invalid. Both tell the file and the line of the reference.
+// A tree is an fs.FS. Nothing but the tree is read: no disk, no network, no environment; no program runs. Kustomize
+// itself would clone remote bases with git, download URLs and run plugins, so [Files] and [Build] check every reference
+// of every kustomization before kustomize sees it. A reference that the tree cannot serve is a *rendered.NotCovered;
+// one that kustomize refuses, too, is a *rendered.Invalid. Both tell the file and the line of the reference.
 //
-// Links are followed where the tree shows them (fs.ReadLinkFS); they may not leave the tree. Kustomize looks up relative
-// references from where a link leads to, so [Files] lists the links that it passes beside the files. A copy of the tree that
-// is handed to [Build] must keep them as links.
+// Links are followed where the tree shows them (fs.ReadLinkFS); they may not leave the tree. Kustomize looks up
+// relative references from where a link leads to, so [Files] lists the links that it passes beside the files. A copy of
+// the tree that is handed to [Build] must keep them as links.
 //
 // # Origins
 //
-// Kustomize can keep the origin of each object in annotations of it while it builds. [Build] asks for that and takes the
-// annotations out again, unless the kustomization asks for them, too. Where they could change what is built, it builds twice,
-// with and without. Kustomize does not tell which objects a patch or another transformer changed, so the cause of an object is
-// the last kustomization that changes any, and none where the object is just as it is written in its file.
+// Kustomize can keep the origin of each object in annotations of it while it builds. [Build] asks for that and takes
+// the annotations out again, unless the kustomization asks for them, too. Where they could change what is built, it
+// builds twice, with and without. Kustomize does not tell which objects a patch or another transformer changed, so the
+// cause of an object is the last kustomization that changes any, and none where the object is just as it is written in
+// its file.
 //
 // # Charts
 //
-// The charts of helmCharts that the tree has are rendered by Helm's engine; others are not covered. A release without a name,
-// for which helm makes one up, is named after the chart. Objects of charts come after the resources of the kustomization and
-// before what it generates.
+// The charts of helmCharts that the tree has are rendered by Helm's engine; others are not covered. A release without a
+// name, for which helm makes one up, is named after the chart. Objects of charts come after the resources of the
+// kustomization and before what it generates.
 //
 // # Global state
 //
-// Kustomize keeps the OpenAPI schema of the kustomization that it builds in package variables and panics on some inputs.
-// [Build] therefore builds one kustomization at a time, resets the schema before and after, and turns panics into errors:
-// it may be called from several goroutines, which wait for each other. It cannot be interrupted, and a hostile kustomization
-// can keep it busy or make it use much memory; call it in a process that can be killed. Kustomize prints warnings about
-// deprecated fields to standard error, and logs others. [Files] and [Find] use no global state, and their cost is bounded by the size of the
-// kustomization files that they read.
+// Kustomize keeps the OpenAPI schema of the kustomization that it builds in package variables and panics on some
+// inputs. [Build] therefore builds one kustomization at a time, resets the schema before and after, and turns panics
+// into errors: it may be called from several goroutines, which wait for each other. It cannot be interrupted, and a
+// hostile kustomization can keep it busy or make it use much memory; call it in a process that can be killed. Kustomize
+// prints warnings about deprecated fields to standard error, and logs others. [Files] and [Find] use no global state,
+// and their cost is bounded by the size of the kustomization files that they read.
 //
 // # Chapters
 //
@@ -81,8 +82,9 @@ import (
 // maxMessage is how much of an error of kustomize is kept: some quote whole files.
 const maxMessage = 2000
 
-// Build renders the kustomization in dir and returns its objects in the order in which `kubectl kustomize` prints them. The
-// files are those that [Files] lists, or any tree that has them. Each object tells the file that it was written in, or the kustomization file that generates it, and, if it differs from what is written there, the last kustomization
+// Build renders the kustomization in dir and returns its objects in the order in which `kubectl kustomize` prints them.
+// The files are those that [Files] lists, or any tree that has them. Each object tells the file that it was written in,
+// or the kustomization file that generates it, and, if it differs from what is written there, the last kustomization
 // file that had the chance to change it: kustomize does not tell which objects a transformer really changed.
 //
 // It checks all references again and returns the errors of [Files]; a kustomization that kustomize refuses is a
@@ -155,8 +157,8 @@ func (w *walk) check(dir string) (k *kustomization, err error) {
 	return k, err
 }
 
-// build builds the kustomization, and returns the origins of its objects; nil where they cannot be told. Kustomize keeps
-// origins in annotations of the objects while it builds. Where these could change what is built, it builds twice.
+// build builds the kustomization, and returns the origins of its objects; nil where they cannot be told. Kustomize
+// keeps origins in annotations of the objects while it builds. Where these could change what is built, it builds twice.
 func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []string, err error) {
 	if o.NoOrigins {
 		built, err = w.disk.build(k.dir, o)
@@ -185,9 +187,10 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 	return built, origins, built.RemoveOriginAnnotations() // as kustomize does at the end of a build
 }
 
-// readsAnnotations tells whether what is built can depend on the annotations that keep origins: a file names them, the hash of
-// a name is made of a whole object, or something copies or compares all annotations of an object. Patches of single
-// annotations cannot tell whether there are others: kustomize has some of its own on every object that it patches.
+// readsAnnotations tells whether what is built can depend on the annotations that keep origins: a file names them, the
+// hash of a name is made of a whole object, or something copies or compares all annotations of an object. Patches of
+// single annotations cannot tell whether there are others: kustomize has some of its own on every object that it
+// patches.
 func (w *walk) readsAnnotations() bool {
 	for name := range w.files {
 		content, err := w.anyContent(name)
@@ -210,7 +213,8 @@ var originAnnotation = regexp.MustCompile(`config\.kubernetes\.io(/|~1)(origin|t
 // allAnnotations is the path of a replacement to the annotations of an object, at the end of a line or of a JSON value.
 var allAnnotations = regexp.MustCompile(`(?m)metadata\.annotations["']?[ \t\r]*($|[,}\]#])`)
 
-// annotationsPointer is such a path in a JSON patch, and readingPatch a word of operations that depend on what is there.
+// annotationsPointer is such a path in a JSON patch, and readingPatch a word of operations that depend on what is
+// there.
 var (
 	annotationsPointer = regexp.MustCompile(`(?m)/metadata/annotations["']?[ \t\r]*($|[,}\]#])`)
 	readingPatch       = regexp.MustCompile(`\b(test|copy|move)\b`)
@@ -266,9 +270,9 @@ func (d *disk) origins(built resmap.ResMap, dir string) []string {
 	return all
 }
 
-// cause returns the last kustomization file that had the chance to change an object, if that is not the file of the object,
-// and the object is not in its file just as it was rendered. Kustomize could tell, but notes each transformer on every object,
-// which takes longer than the build.
+// cause returns the last kustomization file that had the chance to change an object, if that is not the file of the
+// object, and the object is not in its file just as it was rendered. Kustomize could tell, but notes each transformer
+// on every object, which takes longer than the build.
 func (w *walk) cause(dir string, o rendered.Object, written map[string][]any) string {
 	_, cause := w.changed(dir, o.File, map[string]bool{})
 	if cause == "" || cause == o.File || w.unchanged(o, written) {
@@ -277,8 +281,8 @@ func (w *walk) cause(dir string, o rendered.Object, written map[string][]any) st
 	return cause
 }
 
-// changed tells whether the objects of a file are among those of the kustomization in dir, and which kustomization file below
-// it changes them last.
+// changed tells whether the objects of a file are among those of the kustomization in dir, and which kustomization file
+// below it changes them last.
 func (w *walk) changed(dir, file string, seen map[string]bool) (found bool, cause string) {
 	k := w.known[dir]
 	if k == nil || seen[dir] {

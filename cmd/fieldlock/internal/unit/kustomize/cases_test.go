@@ -17,11 +17,11 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// TestCases runs the cases of testdata. The comment of a case says why it exists. Its files are the tree; a file whose content
-// is "link: TARGET" is a link. The kustomization of the directory live is built. The file want/files has what Files returns
-// (without the link and file names that begin with live/, where this is "same", all files of the tree); want/objects what
-// Build prints, with the origins of each object in a comment; want/error the error instead. The file options has the word
-// anywhere.
+// TestCases runs the cases of testdata. The comment of a case says why it exists. Its files are the tree; a file whose
+// content is "link: TARGET" is a link. The kustomization of the directory live is built. The file want/files has what
+// Files returns (without the link and file names that begin with live/, where this is "same", all files of the tree);
+// want/objects what Build prints, with the origins of each object in a comment; want/error the error instead. The file
+// options has the word anywhere.
 func TestCases(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {

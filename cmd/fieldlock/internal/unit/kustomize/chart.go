@@ -20,9 +20,9 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// Kustomize runs the program helm for the charts of a kustomization. Here, Helm's engine renders them before kustomize starts,
-// and kustomize gets a kustomization that names the objects as resources instead of the charts. It treats them as it treats
-// what helm prints: the annotation that marks them is its own.
+// Kustomize runs the program helm for the charts of a kustomization. Here, Helm's engine renders them before kustomize
+// starts, and kustomize gets a kustomization that names the objects as resources instead of the charts. It treats them
+// as it treats what helm prints: the annotation that marks them is its own.
 
 // chart follows the references of one entry of helmCharts.
 func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) error {
@@ -94,8 +94,8 @@ func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 	return nil
 }
 
-// chartValues finds the values files of a chart, which kustomize reads like other files of the kustomization. The chart is in a
-// directory; "" for one that is not in the tree, whose own values are not looked for.
+// chartValues finds the values files of a chart, which kustomize reads like other files of the kustomization. The chart
+// is in a directory; "" for one that is not in the tree, whose own values are not looked for.
 func (k *kustomization) chartValues(w *walk, c *chart, dir string) (err error) {
 	if len(c.ValuesInline) == 0 || c.ValuesMerge != "replace" {
 		ref := c.ValuesFile
@@ -135,8 +135,8 @@ func (w *walk) inherited() string {
 	return ""
 }
 
-// checkNamespaces refuses charts where a kustomization is included twice with different namespaces: kustomize renders its
-// charts once for each, and only one of them can take their place.
+// checkNamespaces refuses charts where a kustomization is included twice with different namespaces: kustomize renders
+// its charts once for each, and only one of them can take their place.
 func (w *walk) checkNamespaces() error {
 	if len(w.charts) == 0 || w.twice == "" {
 		return nil
@@ -252,7 +252,8 @@ func (c *chart) withInline(content []byte) ([]byte, error) {
 	return []byte(text), err
 }
 
-// mark adds the annotation by which kustomize knows that an object comes from a chart: it does not change its namespace.
+// mark adds the annotation by which kustomize knows that an object comes from a chart: it does not change its
+// namespace.
 func (w *walk) mark(object []byte) ([]byte, error) {
 	resources, err := w.factory.SliceFromBytes(object)
 	if err != nil {

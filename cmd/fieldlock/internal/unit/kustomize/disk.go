@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// top is where kustomize sees the root of the tree. It is not "/", since "/a/../../b" would then lead back into the tree.
+// top is where kustomize sees the root of the tree. It is not "/", since "/a/../../b" would then lead back into the
+// tree.
 const top = "/tree"
 
 // maxLinks bounds the links that one path may pass, as Linux does.
@@ -31,17 +32,19 @@ var errReadOnly = errors.New("the tree is read-only")
 // maxKustomization is the largest kustomization file that is read. Those of people are a thousand times smaller.
 const maxKustomization = 8 << 20
 
-// disk shows a tree to kustomize as a disk that cannot be written. It finds what a real disk would find: links are followed,
-// and a path that leaves the tree leads nowhere.
+// disk shows a tree to kustomize as a disk that cannot be written. It finds what a real disk would find: links are
+// followed, and a path that leaves the tree leads nowhere.
 type disk struct {
 	tree fs.FS
 	// generated are files, by name, that replace those of the tree or are added to it.
 	generated map[string][]byte
 	// sources are the files of the tree, by the names of the generated files, that people see instead.
 	sources map[string]string
-	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be nil.
+	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be
+	// nil.
 	passed func(name string)
-	// found, unless nil, keeps what paths lead to. Kustomize asks for most of them many times, and nothing changes while it builds.
+	// found, unless nil, keeps what paths lead to. Kustomize asks for most of them many times, and nothing changes
+	// while it builds.
 	found map[string]place
 	// schema tells that a kustomization brings an OpenAPI schema of its own.
 	schema bool
@@ -278,8 +281,8 @@ func lineOfError(err error) int {
 // maxNodes is how many nodes the documents of one text may have with all aliases in full.
 const maxNodes = 1_000_000
 
-// checkAliases returns an error if the aliases of a text stand for too much: kustomize writes them out. Texts that are not
-// YAML are left to others.
+// checkAliases returns an error if the aliases of a text stand for too much: kustomize writes them out. Texts that are
+// not YAML are left to others.
 func checkAliases(content []byte) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	for nodes := 0; ; {

@@ -15,14 +15,15 @@ const maxDepth = 200
 // maxVisits is how many kustomizations kustomize may build for one, which counts those that several include each time.
 const maxVisits = 10_000
 
-// Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
-// of all kustomizations that it includes, and what they name, as far down as it goes. Links on the way to a file are listed
-// beside it. A kustomization file that Options replaces is listed if the tree has it.
+// Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file,
+// those of all kustomizations that it includes, and what they name, as far down as it goes. Links on the way to a file
+// are listed beside it. A kustomization file that Options replaces is listed if the tree has it.
 //
-// A reference that the tree cannot serve (a URL, a repository, a plugin, a chart that must be downloaded, a base outside of
-// the tree) is a *rendered.NotCovered, and one that kustomize refuses a *rendered.Invalid. Mistakes in resources and patches
-// show only in [Build]. Files reads kustomization files and the files of builtin generators and transformers; of all others
-// it only looks whether they exist. It looks at all of them, also behind the first mistake, which it returns.
+// A reference that the tree cannot serve (a URL, a repository, a plugin, a chart that must be downloaded, a base
+// outside of the tree) is a *rendered.NotCovered, and one that kustomize refuses a *rendered.Invalid. Mistakes in
+// resources and patches show only in [Build]. Files reads kustomization files and the files of builtin generators and
+// transformers; of all others it only looks whether they exist. It looks at all of them, also behind the first mistake,
+// which it returns.
 func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	defer recovered(dir, &err)
 	w := newWalk(tree, dir, o)
@@ -50,8 +51,8 @@ func (w *walk) start(dir string) error {
 	return w.failed
 }
 
-// directory follows the references of the kustomization that a path leads to. The reference from is the zero value for the
-// first one.
+// directory follows the references of the kustomization that a path leads to. The reference from is the zero value for
+// the first one.
 func (w *walk) directory(p string, from reference) error {
 	dir, isDir, err := w.disk.find(p)
 	switch {
@@ -212,8 +213,8 @@ func (k *kustomization) include(w *walk, file reference) error {
 	return w.directory(p, file)
 }
 
-// plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a kustomization
-// that renders objects; only the objects of builtin plugins are accepted.
+// plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a
+// kustomization that renders objects; only the objects of builtin plugins are accepted.
 func (k *kustomization) plugins(w *walk, file reference, list []string) {
 	for _, text := range list {
 		file.text = text

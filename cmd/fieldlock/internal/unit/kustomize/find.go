@@ -28,8 +28,8 @@ type Kustomization struct {
 func (k Kustomization) Unit() bool { return !k.Component && len(k.IncludedBy) == 0 }
 
 // Find returns the kustomizations of a tree, sorted by directory. Files that have the name of a kustomization file and
-// another apiVersion or kind, such as Flux's Kustomization, are left out. The directory .git is not searched. Find reads
-// all kustomization files and no other; it fails only if the tree cannot be read.
+// another apiVersion or kind, such as Flux's Kustomization, are left out. The directory .git is not searched. Find
+// reads all kustomization files and no other; it fails only if the tree cannot be read.
 func Find(tree fs.FS, o Options) ([]Kustomization, error) {
 	found := map[string]*Kustomization{}
 	w := newWalk(tree, ".", o)

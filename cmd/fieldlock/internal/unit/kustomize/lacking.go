@@ -15,15 +15,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// A kustomization is built without what the tree lacks, where kustomize then succeeds: without remote bases, charts of repositories, and
-// generators whose files git does not hold. For example, this one is built as if only web.yaml stood there:
+// A kustomization is built without what the tree lacks, where kustomize then succeeds: without remote bases, charts of
+// repositories, and generators whose files git does not hold. For example, this one is built as if only web.yaml stood
+// there:
 //
 //	resources: ["https://github.com/a/b//c?ref=v1", web.yaml]
 //	secretGenerator: [{name: s, envs: [secrets.env]}]
 //
 // Resources that git-crypt has encrypted are left out, too: only Build sees them, as it has the content of all files.
-// Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read, each word may be a
-// reference, so that what it mentions is not taken for something that is applied by itself.
+// Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read,
+// each word may be a reference, so that what it mentions is not taken for something that is applied by itself.
 
 // withoutGenerators returns a list of generators without some, by their field in small letters and their name.
 func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
@@ -61,7 +62,8 @@ func (w *walk) leaveOutEncrypted() error {
 	return nil
 }
 
-// tellApart notes the files that decide only about their own objects: resources, unless something copies values out of them.
+// tellApart notes the files that decide only about their own objects: resources, unless something copies values out of
+// them.
 func (w *walk) tellApart() {
 	if w.options.Lacking == nil {
 		return
@@ -79,8 +81,8 @@ func (w *walk) tellApart() {
 	}
 }
 
-// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the kustomization is
-// built without the generator.
+// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the
+// kustomization is built without the generator.
 func (k *kustomization) generator(w *walk, file reference, field string, g types.GeneratorArgs) {
 	for _, file.text = range slices.Concat(g.EnvSources, g.FileSources) {
 		err := w.load(k.dir, file)
@@ -98,7 +100,8 @@ func (k *kustomization) generator(w *walk, file reference, field string, g types
 	}
 }
 
-// mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of it may be one.
+// mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of
+// it may be one.
 func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
 	words := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) })
 	slices.Sort(words)
@@ -118,13 +121,15 @@ func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
 	return dirs, files
 }
 
-// Generator is an entry of configMapGenerator or secretGenerator: its text, and the files that it names, relative to the kustomization.
+// Generator is an entry of configMapGenerator or secretGenerator: its text, and the files that it names, relative to
+// the kustomization.
 type Generator struct {
 	Text  string
 	Files []string
 }
 
-// Generators returns the entries of a kustomization file that generate an object of a kind with a name, before kustomize adds anything to it.
+// Generators returns the entries of a kustomization file that generate an object of a kind with a name, before
+// kustomize adds anything to it.
 func Generators(content []byte, kind, name string) []Generator {
 	k, err := parse(content)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // maxPlugin is the largest file of a builtin generator or transformer that is read.
 const maxPlugin = 8 << 20
 
-// renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do more than
-// to collect files could change the references of a plugin after they were checked; they are not covered.
+// renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do
+// more than to collect files could change the references of a plugin after they were checked; they are not covered.
 func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) error {
 	sub, isDir, err := w.disk.find(path.Join(top, dir, file.text))
 	if err != nil || !isDir || w.plugins[[2]string{k.dir, sub}] {
@@ -62,7 +62,8 @@ func (k *kustomization) pluginFile(w *walk, name string) error {
 	return k.pluginObjects(w, reference{file: name, content: content}, content)
 }
 
-// pluginObjects checks the objects of plugins and follows their references, which start from the kustomization's directory.
+// pluginObjects checks the objects of plugins and follows their references, which start from the kustomization's
+// directory.
 func (k *kustomization) pluginObjects(w *walk, file reference, objects []byte) error {
 	found, err := w.decode(objects)
 	if err != nil {

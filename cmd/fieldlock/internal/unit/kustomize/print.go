@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 )
 
-// printJSON returns the JSON of an object that kustomize's MarshalJSON returns. MarshalJSON prints YAML and reads it again; this
-// writes the nodes, and leaves to it only the objects whose YAML has more than JSON.
+// printJSON returns the JSON of an object that kustomize's MarshalJSON returns. MarshalJSON prints YAML and reads it
+// again; this writes the nodes, and leaves to it only the objects whose YAML has more than JSON.
 func printJSON(r *resource.Resource) ([]byte, error) {
 	w := jsonWriter{}
 	if w.write(r.YNode()) != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// Kustomize gets files and bases that are named by a URL from the network. Here, they were fetched before, and kustomize gets a
-// kustomization that names them as files and directories.
+// Kustomize gets files and bases that are named by a URL from the network. Here, they were fetched before, and
+// kustomize gets a kustomization that names them as files and directories.
 
-// What was fetched for a URL is in its directory: the files below FetchedTree, and in FetchedAt the path of the base or file there.
+// What was fetched for a URL is in its directory: the files below FetchedTree, and in FetchedAt the path of the base or
+// file there.
 const (
 	FetchedTree = "tree"
 	FetchedAt   = "at"
@@ -25,8 +26,8 @@ const (
 // maxFetched is the largest fetched file that is read.
 const maxFetched = 10 << 20
 
-// remote follows a URL to what was fetched, or notes that it has to be. A file is given to each, unless that is nil; for a kustomization
-// it returns the directory, which is for the caller to follow.
+// remote follows a URL to what was fetched, or notes that it has to be. A file is given to each, unless that is nil;
+// for a kustomization it returns the directory, which is for the caller to follow.
 func (k *kustomization) remote(w *walk, from reference, each func(name string) error) (base string, err error) {
 	if w.options.Elsewhere != nil {
 		*w.options.Elsewhere = append(*w.options.Elsewhere, helm.Dependency{Repository: from.text})

@@ -21,31 +21,34 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
-// A walk collects what building a kustomization reads, before kustomize sees it. For overlays/prod, whose kustomization.yaml names ../base
-// and patch.yaml:
+// A walk collects what building a kustomization reads, before kustomize sees it. For overlays/prod, whose
+// kustomization.yaml names ../base and patch.yaml:
 //
 //	visiting   overlays/prod, then overlays/prod and base
 //	known      overlays/prod and base, each with what its file says
 //	files      both kustomization files, patch.yaml, and what base names
 //
-// This chapter has the walk's state and its looks at single files. The chapters above follow references from file to file.
+// This chapter has the walk's state and its looks at single files. The chapters above follow references from file to
+// file.
 
 // Options are what a tool allows beyond `kubectl kustomize`. The zero value is what kubectl does.
 type Options struct {
-	// Anywhere lets a kustomization read files outside of its own directory, though not outside of the tree, as Flux does
-	// (kustomize's LoadRestrictionsNone).
+	// Anywhere lets a kustomization read files outside of its own directory, though not outside of the tree, as Flux
+	// does (kustomize's LoadRestrictionsNone).
 	Anywhere bool
-	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that is
-	// there, or makes the directory a kustomization. References in it are checked like any others.
+	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that
+	// is there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
-	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
+	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see
+	// helm.Release.
 	KubeVersion string
 	APIVersions []string
-	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
-	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as
+	// repository and no name, instead of failing. [Build] finds charts as package helm says, and bases below the
+	// directory of the same function.
 	Elsewhere *[]helm.Dependency
-	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization is then built. [Files]
-	// also tells it which files are resources, unless replacements or variables read from them.
+	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization
+	// is then built. [Files] also tells it which files are resources, unless replacements or variables read from them.
 	Lacking *rendered.Lacking
 	// Parsed, unless nil, keeps what kustomization files say, for others to find.
 	Parsed *Parsed
@@ -67,12 +70,13 @@ type walk struct {
 	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
 	visiting, namespaces []string
-	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are visited.
+	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are
+	// visited.
 	visits map[string]int
 	// known are the kustomizations by directory.
 	known map[string]*kustomization
-	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
-	// directory that is given two.
+	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is
+	// a directory that is given two.
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
@@ -82,7 +86,8 @@ type walk struct {
 	without map[*kustomization]map[[2]string]bool
 	// chartless are the kustomizations with charts that are left out.
 	chartless []*kustomization
-	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or not it can be built.
+	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or
+	// not it can be built.
 	failed error
 }
 
@@ -222,8 +227,9 @@ func (w *walk) content(name string, limit int64) ([]byte, error) {
 	return fs.ReadFile(w.disk.tree, name)
 }
 
-// Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
-// comparison. Nobody may change what it keeps. The zero value is ready to use, and safe for concurrent use.
+// Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are
+// alike in both trees of a comparison. Nobody may change what it keeps. The zero value is ready to use, and safe for
+// concurrent use.
 type Parsed struct {
 	files sync.Map // of types.Kustomization by SHA-256
 }
@@ -345,8 +351,8 @@ func isURL(ref string) bool {
 	return ok && (scheme == "http" || scheme == "https")
 }
 
-// isRepository tells whether kustomize may take a reference for the URL of a git repository, which it would clone. Kustomize
-// looks for a file of that name first; here, such a file is not looked for.
+// isRepository tells whether kustomize may take a reference for the URL of a git repository, which it would clone.
+// Kustomize looks for a file of that name first; here, such a file is not looked for.
 func isRepository(ref string) bool {
 	ref = strings.ToLower(ref)
 	ref = strings.TrimPrefix(ref, "git::")

@@ -14,15 +14,16 @@ import (
 type Object struct {
 	// YAML is the object as one YAML document, which may be JSON.
 	YAML []byte
-	// File is the path, below the root of the tree and with slashes, of the file that the object was written in, or of the
-	// template that printed it; "" where the tool does not tell.
+	// File is the path, below the root of the tree and with slashes, of the file that the object was written in, or of
+	// the template that printed it; "" where the tool does not tell.
 	File string
-	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay; "" if
-	// none did.
+	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay;
+	// "" if none did.
 	Cause string
-	// Unknown are the places, as JSON pointers (RFC 6901), whose values the tree does not tell, such as those of a variable
-	// from an encrypted Secret; "" is the whole object. The text there is a marker or the default of a variable: where old
-	// and new text are equal, the values can be taken as equal; where they differ, nothing is known.
+	// Unknown are the places, as JSON pointers (RFC 6901), whose values the tree does not tell, such as those of a
+	// variable from an encrypted Secret; "" is the whole object. The text there is a marker or the default of a
+	// variable: where old and new text are equal, the values can be taken as equal; where they differ, nothing is
+	// known.
 	Unknown []string
 	// Role is how the tool treats the object; "" for an ordinary object, which each deployment updates.
 	Role Role
@@ -57,8 +58,9 @@ func (e *NotCovered) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 }
 
-// Lacking is what a unit was rendered without: remote bases, files of generators that git does not hold, dependencies of charts, sources of
-// an Application, files that are encrypted as a whole. A renderer without a Lacking fails with the first of them.
+// Lacking is what a unit was rendered without: remote bases, files of generators that git does not hold, dependencies
+// of charts, sources of an Application, files that are encrypted as a whole. A renderer without a Lacking fails with
+// the first of them.
 type Lacking struct {
 	// First is why the unit is not covered as a whole; nil if it lacks nothing.
 	First *NotCovered
@@ -97,8 +99,8 @@ func (e *Invalid) Error() string {
 // Unwrap returns the mistake without its place.
 func (e *Invalid) Unwrap() error { return e.Err }
 
-// Decode reads an object, or a part of one, into a struct as the API server does: a member counts only if its name has the letters of
-// the field in the same case. A field without a tag has its name with a small first letter.
+// Decode reads an object, or a part of one, into a struct as the API server does: a member counts only if its name has
+// the letters of the field in the same case. A field without a tag has its name with a small first letter.
 func Decode(object, into any) error {
 	content, err := json.Marshal(exact(object, reflect.TypeOf(into).Elem()))
 	if err != nil {

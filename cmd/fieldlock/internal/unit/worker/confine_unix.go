@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// confineSystem takes from the process the right to open anything: no file, no connection, no pipe to a program. What is open
-// already stays so. It also limits the memory for data, where the system has such a limit.
+// confineSystem takes from the process the right to open anything: no file, no connection, no pipe to a program. What
+// is open already stays so. It also limits the memory for data, where the system has such a limit.
 func confineSystem(memory uint64) {
 	limitData(memory)
 	null, err := os.Open(os.DevNull)

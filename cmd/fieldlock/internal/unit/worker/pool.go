@@ -65,8 +65,9 @@ func (p *Pool) Close() {
 	}
 }
 
-// Render renders a job in a worker. lacks names the missing part that the objects were rendered without, nil if nothing is missing. The
-// error is a *rendered.NotCovered, a mistake in the unit, or a limit of time or memory that the job has exceeded.
+// Render renders a job in a worker. lacks names the missing part that the objects were rendered without, nil if nothing
+// is missing. The error is a *rendered.NotCovered, a mistake in the unit, or a limit of time or memory that the job has
+// exceeded.
 func (p *Pool) Render(job *Job) (objects []rendered.Object, lacks *rendered.NotCovered, err error) {
 	limit, err := p.remaining()
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package worker renders units in child processes of the same program, which can be killed. A renderer of templates cannot be
-// stopped from within, and what it reads may be hostile.
+// Package worker renders units in child processes of the same program, which can be killed. A renderer of templates
+// cannot be stopped from within, and what it reads may be hostile.
 //
-// A worker gets jobs over its standard input, one after another, each with the files that it needs. It has no other files, opens
-// none, and therefore neither connects to a network nor starts a program. Its answers go to standard output.
+// A worker gets jobs over its standard input, one after another, each with the files that it needs. It has no other
+// files, opens none, and therefore neither connects to a network nor starts a program. Its answers go to standard
+// output.
 package worker
 
 import (
@@ -58,10 +59,12 @@ const argument = "render-as-worker"
 // limitVariable is the environment variable with the limit of a worker's memory, in bytes.
 const limitVariable = "FIELDLOCK_WORKER_MEMORY"
 
-// Asked reports whether the command line asks the program to be a worker. Then it has to call Main before anything else.
+// Asked reports whether the command line asks the program to be a worker. Then it has to call Main before anything
+// else.
 func Asked(args []string) bool { return len(args) == 2 && args[1] == argument }
 
-// idleTime is how long a worker waits for a job before it returns free memory to the system. The program that started it may need it.
+// idleTime is how long a worker waits for a job before it returns free memory to the system. The program that started
+// it may need it.
 const idleTime = 50 * time.Millisecond
 
 // Main serves jobs until its input ends, and returns the exit status.
@@ -135,8 +138,8 @@ func firstLine(text string) string {
 // tooMuchMemory is what a worker writes when it ends for the memory that it has samples.
 const tooMuchMemory = "too much memory"
 
-// confine limits what this process may take and do. The system enforces what it can: see confineSystem. Everywhere, a watcher
-// ends the process when it has samples too much memory, or when the program that started it is gone.
+// confine limits what this process may take and do. The system enforces what it can: see confineSystem. Everywhere, a
+// watcher ends the process when it has samples too much memory, or when the program that started it is gone.
 func confine(memory uint64) {
 	if memory > 0 {
 		debug.SetGCPercent(100)                     // with 200, two workers take 100 MB more, and 3 % less time
