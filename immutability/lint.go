@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/normalizer"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -98,10 +98,10 @@ func (a *analysis) read(s *spec.Schema) {
 	a.tree = schema.Read(s, resolve)
 	a.findings = mistakesIn(a.tree)
 	for _, m := range misread {
-		a.mistake(m.SchemaPath, rule.AliasValue, m.Message)
+		a.mistake(m.SchemaPath, finding.AliasValue, m.Message)
 	}
 	if err := a.config.aliases.Check(); err != nil {
-		a.mistake("", rule.AliasValue, err.Error())
+		a.mistake("", finding.AliasValue, err.Error())
 	}
 	if s, found := a.config.externalLocks(s, resolve); found != nil || s != nil {
 		a.schema = s
@@ -131,7 +131,7 @@ func (a *analysis) redactedPaths() {
 	for _, path := range slices.Sorted(maps.Keys(a.config.redacted)) {
 		l := a.tree.Find(path)
 		if l == nil {
-			a.mistake(path, rule.RedactedPath,
+			a.mistake(path, finding.RedactedPath,
 				fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path))
 			continue
 		}
@@ -144,7 +144,7 @@ func (a *analysis) normalize() {
 	var problems []normalizer.Problem
 	_, a.presence, problems = normalizer.Compile(a.tree)
 	for _, p := range problems {
-		if p.Rule == rule.NormalizeType {
+		if p.Rule == finding.NormalizeType {
 			a.mistake(p.SchemaPath, p.Rule, p.Message)
 		}
 	}
@@ -281,14 +281,14 @@ func (l *list) body(v schema.Visit) {
 
 // unchecked: a mark in a part of the schema that only validates is never applied.
 func (l *list) unchecked(v schema.Visit, u *schema.Unchecked) {
-	id := rule.LockInUncheckedKeyword
+	id := finding.LockInUncheckedKeyword
 	switch {
 	case !u.Lock:
-		l.mistake(v.At, v.Body.Path, rule.NormalizePosition,
+		l.mistake(v.At, v.Body.Path, finding.NormalizePosition,
 			"%s is below %s (at %s), where it has no effect: put it on the property itself", schema.KeyNormalize, u.Keyword, u.Path.Pointer())
 		return
 	case u.Combines():
-		id = rule.LockInCombinator
+		id = finding.LockInCombinator
 	}
 	l.mistake(v.At, v.Body.Path, id,
 		"a lock is below %s (at %s), where no update is checked: put it on the property itself", u.Keyword, u.Path.Pointer())
@@ -308,11 +308,11 @@ func lockPosition(v schema.Visit, report func(*schema.Path, string, string, ...a
 	}
 	switch at := v.Path; {
 	case v.Role == schema.Root:
-		report(at, rule.LockAtRoot, "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it")
+		report(at, finding.LockAtRoot, "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it")
 	case v.InMetadata:
-		report(at, rule.LockInMetadata, "metadata cannot be locked, because API machinery changes it on every update: remove the lock")
+		report(at, finding.LockInMetadata, "metadata cannot be locked, because API machinery changes it on every update: remove the lock")
 	case v.InSet:
-		report(at, rule.LockBelowSet, "a lock here has no effect, because items of a set are in it or not and are never compared with each other: lock the set")
+		report(at, finding.LockBelowSet, "a lock here has no effect, because items of a set are in it or not and are never compared with each other: lock the set")
 	}
 }
 
@@ -328,7 +328,7 @@ func conflictingLocks(v schema.Visit, report func(*schema.Path, string, string, 
 		return !slices.ContainsFunc(v.Marks.Locks, func(l schema.Lock) bool { return schema.ConflictingKeys(key, l.Key()) })
 	})
 	if len(keys) > 1 {
-		report(v.LockPath(), rule.ConflictingLocks, "one field has %s: keep one of them", strings.Join(keys, " and "))
+		report(v.LockPath(), finding.ConflictingLocks, "one field has %s: keep one of them", strings.Join(keys, " and "))
 	}
 }
 
@@ -348,14 +348,14 @@ func mapKeyFields(v schema.Visit, report func(*schema.Path, string, string, ...a
 	}
 	at := v.MarkPath(schema.KeyListType)
 	if len(v.Marks.ListMapKeys) == 0 {
-		report(at, rule.MapKeysMissing, "%s: map needs %s with the names of the key fields", schema.KeyListType, schema.KeyListMapKeys)
+		report(at, finding.MapKeysMissing, "%s: map needs %s with the names of the key fields", schema.KeyListType, schema.KeyListMapKeys)
 	}
 	for _, name := range v.Marks.ListMapKeys {
 		switch field := v.KeyField(name); {
 		case field == nil:
-			report(at, rule.MapKeyMissing, "the items lack the property %q, which %s names", name, schema.KeyListMapKeys)
+			report(at, finding.MapKeyMissing, "the items lack the property %q, which %s names", name, schema.KeyListMapKeys)
 		case !field.Scalar():
-			report(at, rule.MapKeyNotScalar, "the map key %q must be a string, integer, number or boolean", name)
+			report(at, finding.MapKeyNotScalar, "the map key %q must be a string, integer, number or boolean", name)
 		}
 	}
 }
@@ -369,7 +369,7 @@ func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...
 	}
 	for _, name := range v.Marks.ListMapKeys {
 		if field := v.KeyField(name); field != nil && !field.Marks.Has(schema.Immutable) {
-			report(v.LockPath(), rule.UnlockedMapKey, "%s needs its map key %q to be %s: true", lock.Key(), name, schema.KeyImmutable)
+			report(v.LockPath(), finding.UnlockedMapKey, "%s needs its map key %q to be %s: true", lock.Key(), name, schema.KeyImmutable)
 		}
 	}
 }
@@ -377,7 +377,7 @@ func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...
 // normalizePosition: only a property can be absent.
 func normalizePosition(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
 	if v.Marks.Normalize != "" && v.Role != schema.Property {
-		report(v.Path, rule.NormalizePosition,
+		report(v.Path, finding.NormalizePosition,
 			"%s is allowed on properties: list items, map values and the whole object cannot be absent", schema.KeyNormalize)
 	}
 }
@@ -409,6 +409,6 @@ func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {
 	if u.Meant != "" {
 		right = fmt.Sprintf("did you mean %s?", u.Meant)
 	}
-	l.add(at, schemaPath, Finding{Severity: severity, Rule: rule.UnknownKey, Message: fmt.Sprintf(
+	l.add(at, schemaPath, Finding{Severity: severity, Rule: finding.UnknownKey, Message: fmt.Sprintf(
 		"Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)})
 }

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -123,7 +123,7 @@ func (c *config) externalLocks(s *spec.Schema, resolve schema.Resolver) (out *sp
 				continue
 			}
 		}
-		found = append(found, Finding{Path: lock.Path, Severity: SeverityError, Rule: rule.ExternalLock, Message: err.Error()})
+		found = append(found, Finding{Path: lock.Path, Severity: SeverityError, Rule: finding.ExternalLock, Message: err.Error()})
 	}
 	return out, found
 }

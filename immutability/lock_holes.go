@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -60,7 +60,7 @@ func (h *holes) optionalMapKey(l *schema.Location, at *schema.Path) (below bool)
 	if l.Marks.ListType == schema.ListMap {
 		for _, name := range l.Marks.ListMapKeys {
 			if field := l.KeyField(name); field != nil && !field.Required && field.Default() == nil {
-				h.warn(l, at, rule.OptionalMapKey,
+				h.warn(l, at, finding.OptionalMapKey,
 					"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
 			}
 		}
@@ -87,7 +87,7 @@ func (h *holes) redundant(top *schema.Location, at *schema.Path, how string) {
 			return true
 		}
 		if l.Body != top.Body && l.Marks.Locked() && !(l.IsMapKey() && l.Parent().Parent().Marks.KeyLock() != "") {
-			h.warn(l, at, rule.RedundantLock, "the lock adds nothing, because %s %s: remove it", name, how)
+			h.warn(l, at, finding.RedundantLock, "the lock adds nothing, because %s %s: remove it", name, how)
 		}
 		return l.Body != top.Body && !h.full()
 	})
@@ -101,9 +101,9 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 	}
 	if fields := h.below(l, at); len(fields) > 0 {
 		// Making it required would close the hole too, and make objects invalid that users have.
-		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l),
+		h.hole(l, at, finding.OptionalParent, fields, withNoUnset(l),
 			"an update can "+how+" and the next one can bring it back with other values of %s; add %s: [%s] to %[1]s",
-			nameOf(l), rule.Enumerate(fields), schema.KeyUpdate, schema.NoUnset)
+			nameOf(l), finding.Enumerate(fields), schema.KeyUpdate, schema.NoUnset)
 	}
 }
 
@@ -113,7 +113,7 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 	if how == "" || !l.Marks.Has(schema.NoModify) || l.Marks.Has(schema.NoSet) || l.Marks.Has(schema.NoUnset) {
 		return
 	}
-	h.hole(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l),
+	h.hole(l, at, finding.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l),
 		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
 
@@ -157,9 +157,9 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 		fields = h.from(l.Items, at.Items())
 	}
 	if len(fields) > 0 {
-		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l),
+		h.hole(l, at, finding.RenamableKey, fields, lockedKeys(l),
 			"an update can remove an item and the next can add it back with other values of %s; lock the keys with %s: true",
-			rule.Enumerate(fields), schema.KeyImmutableKeys)
+			finding.Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
 
@@ -169,10 +169,10 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 		return
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
-		h.hole(l, at, rule.AtomicItems, fields, "",
+		h.hole(l, at, finding.AtomicItems, fields, "",
 			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of "+
 				"%s; make the list a %s: map with locked keys, or lock the list",
-			rule.Enumerate(fields), schema.KeyListType)
+			finding.Enumerate(fields), schema.KeyListType)
 	}
 }
 

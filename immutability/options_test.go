@@ -13,7 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -66,8 +66,8 @@ func TestConstants(t *testing.T) {
 		string(immutability.LockNoSet): string(lockschema.NoSet), string(immutability.LockNoUnset): string(lockschema.NoUnset),
 		string(immutability.LockNoModify): string(lockschema.NoModify), string(immutability.LockNoAddItem): string(lockschema.NoAddItem),
 		string(immutability.LockNoRemoveItem): string(lockschema.NoRemoveItem), string(immutability.LockIncomparable): string(check.Incomparable),
-		string(immutability.SeverityError): string(rule.Error), string(immutability.SeverityWarning): string(rule.Warning),
-		string(immutability.SeverityNote): string(rule.Note), string(immutability.MapListOrderIgnored): lockschema.OrderIgnored,
+		string(immutability.SeverityError): string(finding.Error), string(immutability.SeverityWarning): string(finding.Warning),
+		string(immutability.SeverityNote): string(finding.Note), string(immutability.MapListOrderIgnored): lockschema.OrderIgnored,
 	} {
 		if public != internal {
 			t.Errorf("%q is %q inside", public, internal)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // crdLint refuses CRDs with errors in their locks and sends the warnings to the client. An update may keep the errors
@@ -57,7 +57,7 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 	var errs field.ErrorList
 	for _, f := range crd.Lint(after, before) {
 		switch {
-		case f.Severity == immutability.SeverityError && f.Rule != rule.LockDropped && !known[identity(f)]:
+		case f.Severity == immutability.SeverityError && f.Rule != finding.LockDropped && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))
 		case f.Severity == immutability.SeverityWarning && !known[identity(f)]:
 			warning.AddWarning(ctx, "", warningText(f))

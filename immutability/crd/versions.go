@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -41,7 +41,7 @@ import (
 // nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	if newCRD.undefined() {
-		return []Finding{{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}
+		return []Finding{{Severity: immutability.SeverityError, Rule: finding.NotLookedAt, Message: errNoCRD.Error()}}
 	}
 	if oldCRD.undefined() {
 		oldCRD = nil
@@ -57,7 +57,7 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 			l.statusLocks(v, status, status.Default(), status.Default() != nil)
 		}
 		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {
-			l.report(v, immutability.SeverityWarning, rule.NotStructural, []string{path},
+			l.report(v, immutability.SeverityWarning, finding.NotStructural, []string{path},
 				"the schema is not structural, and an API server refuses the CRD: %s", why)
 		}
 	}
@@ -82,7 +82,7 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 		)
 	})
 	if newCRD.hasRules() || oldCRD != nil && oldCRD.hasRules() {
-		l.add(nil, Finding{Severity: immutability.SeverityNote, Rule: rule.NotLookedAt, Message: rulesUnseen})
+		l.add(nil, Finding{Severity: immutability.SeverityNote, Rule: finding.NotLookedAt, Message: rulesUnseen})
 	}
 	return l.findings
 }
@@ -114,7 +114,7 @@ func (l *linter) statusLocks(v *Version, at *schema.Location, value any, there b
 		why, remedy = "it has its default then, and the lock refuses another value", "remove the default, or lock fields below the status"
 	}
 	if why != "" {
-		l.report(v, immutability.SeverityError, rule.StatusLock, []string{at.Path.Pointer()},
+		l.report(v, immutability.SeverityError, finding.StatusLock, []string{at.Path.Pointer()},
 			"the lock on %s makes the first write of the status impossible: an object is created without its status, so %s; %s",
 			at.Path, why, remedy)
 	}
@@ -195,7 +195,7 @@ func aboutSchema(f immutability.Finding, tree *schema.Tree) Finding {
 
 // lockMarkers returns a change of the locks of l in Go, nil where another field needs a marker too.
 func lockMarkers(id string, l *schema.Location) []string {
-	if id != rule.RenamableKey {
+	if id != finding.RenamableKey {
 		return []string{"// +k8s:update=" + string(schema.NoUnset)}
 	}
 	for _, name := range l.Marks.ListMapKeys {
@@ -248,7 +248,7 @@ func (l *linter) update(oldCRD *CRD) {
 	var before []*index
 	if oldCRD != nil {
 		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
-			l.add(nil, Finding{Severity: immutability.SeverityError, Rule: rule.OtherCRD, Message: fmt.Sprintf(
+			l.add(nil, Finding{Severity: immutability.SeverityError, Rule: finding.OtherCRD, Message: fmt.Sprintf(
 				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its own old version",
 				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
 			return
@@ -278,8 +278,8 @@ func (l *linter) gained(v *index, before []*index) {
 		}
 	}
 	if len(paths) > 0 {
-		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
-			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, rule.Enumerate(fieldsOf(paths)), v1)
+		l.report(v.Version, immutability.SeverityError, finding.V1beta1Lock, paths,
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, finding.Enumerate(fieldsOf(paths)), v1)
 	}
 }
 
@@ -296,8 +296,8 @@ func (l *linter) dropped(v *index, before []*index) {
 			}
 		}
 		if len(paths) > 0 {
-			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths,
-				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, rule.Enumerate(fieldsOf(paths)))
+			l.report(v.Version, immutability.SeverityError, finding.LockDropped, paths,
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, finding.Enumerate(fieldsOf(paths)))
 		}
 	}
 }
@@ -330,9 +330,9 @@ func (l *linter) gone(old *index, before []*index) {
 	}
 	for _, v := range served {
 		if len(paths[v]) > 0 {
-			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
+			l.report(v.Version, immutability.SeverityError, finding.LockDropped, paths[v],
 				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay",
-				old.Name, rule.Enumerate(fieldsOf(paths[v])))
+				old.Name, finding.Enumerate(fieldsOf(paths[v])))
 		}
 	}
 }
@@ -369,9 +369,9 @@ func (l *linter) unlocked() {
 		if len(paths) == 0 {
 			continue
 		}
-		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
+		l.report(free.Version, immutability.SeverityWarning, finding.VersionUnlocked, paths,
 			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
-			free.Name, strings.Join(lockers, " and "), free.Name, rule.Enumerate(fieldsOf(paths)))
+			free.Name, strings.Join(lockers, " and "), free.Name, finding.Enumerate(fieldsOf(paths)))
 	}
 }
 
@@ -397,10 +397,10 @@ func (l *linter) defaults() {
 			}
 		}
 		if len(paths) > 0 {
-			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
+			l.report(first.Version, immutability.SeverityWarning, finding.VersionDefault, paths,
 				"the served versions have different defaults for locked fields: %s (the default of %s); "+
 					"an object without the value then changes with the version that it is written through: give every served version the same default",
-				rule.Enumerate(fieldsOf(paths)), example)
+				finding.Enumerate(fieldsOf(paths)), example)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -76,7 +76,7 @@ func (a *attack) lint() int {
 	for _, f := range holes {
 		through := f.Path
 		switch f.Rule {
-		case rule.VersionUnlocked, rule.VersionDefault, rule.CELVersionWithoutRule:
+		case finding.VersionUnlocked, finding.VersionDefault, finding.CELVersionWithoutRule:
 			through = f.Version
 		}
 		known := func(field string) bool {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 )
 
 // little is a hundredth of the usual effort, so that the tests are quick. A search may go over it by what it is doing
@@ -73,7 +73,7 @@ func TestGrowth(t *testing.T) {
 				}
 				steps[i], cut = r.steps, nil
 				for n := range r.Findings {
-					if r.Findings[n].Rule == rule.NotLookedAt {
+					if r.Findings[n].Rule == finding.NotLookedAt {
 						cut = &r.Findings[n]
 					}
 				}

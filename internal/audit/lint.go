@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -158,7 +158,7 @@ func (u update) audit(o Options, e effort) audited {
 // lockFindings returns what crd.Lint finds about locks, without its note that it leaves the CEL rules to this package.
 func lockFindings(newCRD, oldCRD *crd.CRD) []crd.Finding {
 	return slices.DeleteFunc(crd.Lint(newCRD, oldCRD), func(f crd.Finding) bool {
-		return f.Rule == rule.NotLookedAt && f.Severity == immutability.SeverityNote
+		return f.Rule == finding.NotLookedAt && f.Severity == immutability.SeverityNote
 	})
 }
 
@@ -168,7 +168,7 @@ func lockFindings(newCRD, oldCRD *crd.CRD) []crd.Finding {
 func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
-		parts = append(parts, "did not look for all ways around the CEL rules on "+rule.Enumerate(fields))
+		parts = append(parts, "did not look for all ways around the CEL rules on "+finding.Enumerate(fields))
 	}
 	if untried > 0 {
 		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
@@ -180,7 +180,7 @@ func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Find
 		return Finding{}, false
 	}
 	return Finding{Finding: crd.Finding{
-		CRD: c.Name, Position: c.Position(), Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
+		CRD: c.Name, Position: c.Position(), Severity: immutability.SeverityNote, Rule: finding.NotLookedAt,
 		Message: "lint " + strings.Join(parts, " and ") +
 			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint tried, or not the schema",
 	}}, true
@@ -280,7 +280,7 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 			known[at] = true
 			if gone {
 				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q on %s; clients rely on the values to stay",
-					old.Name, l.Of.Text, rule.Enumerate(l.Finding.Fields))
+					old.Name, l.Of.Text, finding.Enumerate(l.Finding.Fields))
 			}
 			v := versions[l.In]
 			s := suspect{Finding: placed(u.new, v, l.Finding)}
@@ -311,8 +311,8 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 
 // sameHole gives for each hole in CEL rules the hole in locks that is the same way around.
 var sameHole = map[string]string{
-	rule.CELUnsetThenSet: rule.UnsetThenSet, rule.CELOptionalParent: rule.OptionalParent,
-	rule.CELRenamableKey: rule.RenamableKey, rule.CELVersionWithoutRule: rule.VersionUnlocked,
+	finding.CELUnsetThenSet: finding.UnsetThenSet, finding.CELOptionalParent: finding.OptionalParent,
+	finding.CELRenamableKey: finding.RenamableKey, finding.CELVersionWithoutRule: finding.VersionUnlocked,
 }
 
 // withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and

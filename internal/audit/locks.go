@@ -14,9 +14,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -206,7 +206,7 @@ func sameField(a, b Field) bool {
 func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []Hole {
 	holes := []Hole{}
 	for _, f := range findings {
-		otherVersion := f.Rule == rule.VersionUnlocked && f.Version != v.Name
+		otherVersion := f.Rule == finding.VersionUnlocked && f.Version != v.Name
 		certain := f.Severity == immutability.SeverityWarning || isMeant(f)
 		if !certain || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
 			continue
@@ -223,23 +223,23 @@ func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding)
 
 // isMeant reports whether f is a note about a removal that the author of a rule seems to allow.
 func isMeant(f crd.Finding) bool {
-	return f.Severity == immutability.SeverityNote && (f.Rule == rule.CELOptionalParent || f.Rule == rule.CELUnsetThenSet)
+	return f.Severity == immutability.SeverityNote && (f.Rule == finding.CELOptionalParent || f.Rule == finding.CELUnsetThenSet)
 }
 
 // shortly names a way through a hole at a path in a few words; lint explains it in full.
 func shortly(id, path, message string) string {
 	switch id {
-	case rule.OptionalParent:
+	case finding.OptionalParent:
 		return "remove " + path + ", then add it again"
-	case rule.UnsetThenSet:
+	case finding.UnsetThenSet:
 		return "unset it, then set it anew"
-	case rule.RenamableKey:
+	case finding.RenamableKey:
 		return "rename a key of " + path
-	case rule.AtomicItems:
+	case finding.AtomicItems:
 		return "move the items of " + path + ": delete, then insert"
-	case rule.VersionUnlocked:
+	case finding.VersionUnlocked:
 		return "write it through version " + path
-	case rule.VersionDefault:
+	case finding.VersionDefault:
 		return "leave it out, and write through a version with another default"
 	}
 	return message
@@ -357,7 +357,7 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 	suspects := u.droppedRules(new(celrule.Audit))
 	after, before := witness.FromCRD(newCRD, nil), witness.FromCRD(oldCRD, nil)
 	for _, f := range lockFindings(newCRD, oldCRD) {
-		if f.Rule == rule.LockDropped {
+		if f.Rule == finding.LockDropped {
 			s := suspect{Finding: Finding{Finding: f}}
 			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: f}); ok {
 				s.loosened = &w

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -240,6 +240,6 @@ func refusedRule(c *crd.CRD, v *crd.Version, r celrule.Refusal) Finding {
 		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", r.Rule, r.Reason)
 	}
 	return placed(c, v, crd.Finding{
-		Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.RefusedRule, Message: message,
+		Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: finding.RefusedRule, Message: message,
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 					continue
 				}
 				want := c.Findings[i]
-				if f.Rule != rule.DeadRule && len(f.Fields) == 0 {
+				if f.Rule != finding.DeadRule && len(f.Fields) == 0 {
 					t.Errorf("finding %+v names no field", f)
 				}
 				severity := immutability.SeverityWarning
@@ -70,7 +70,7 @@ func TestRules(t *testing.T) {
 				if want.Fix != "" {
 					proveFix(t, widget, f, want.Fix, want.Refuses, want.Safe)
 				}
-				if f.Rule != rule.DeadRule {
+				if f.Rule != finding.DeadRule {
 					proveSteps(t, witness.FromCRD(widget, nil), f.Witness)
 				}
 			}
@@ -170,8 +170,8 @@ func aboutRules(t *testing.T, c, old *crd.CRD) []Finding {
 		t.Fatal(err)
 	}
 	findings := slices.DeleteFunc(r.Findings, func(f Finding) bool {
-		about := f.Rule == rule.DeadRule || f.Rule == rule.LockDropped || strings.HasPrefix(f.Rule, "cel-")
-		return !about || f.Rule == rule.CELTwoSteps
+		about := f.Rule == finding.DeadRule || f.Rule == finding.LockDropped || strings.HasPrefix(f.Rule, "cel-")
+		return !about || f.Rule == finding.CELTwoSteps
 	})
 	slices.SortStableFunc(findings, func(x, y Finding) int {
 		return strings.Compare(x.Version+x.Path+"\x00"+x.Rule, y.Version+y.Path+"\x00"+y.Rule)
@@ -217,7 +217,7 @@ func TestRulesOfVersions(t *testing.T) {
 			for i, v := range widget.Versions { // what only the last version has is stored, too
 				v.Storage = i == len(specs)-1
 			}
-			found := slices.DeleteFunc(aboutRules(t, widget, nil), func(f Finding) bool { return f.Rule != rule.CELVersionWithoutRule })
+			found := slices.DeleteFunc(aboutRules(t, widget, nil), func(f Finding) bool { return f.Rule != finding.CELVersionWithoutRule })
 			for i, f := range found {
 				if i >= len(c.Findings) {
 					t.Errorf("version %s: unexpected %s at %s: %s (%s)", f.Version, f.Rule, f.Path, f.Message, c.Reason)
@@ -252,7 +252,7 @@ func TestDroppedRules(t *testing.T) {
 	readCases(t, "testdata/dropped.yaml", &cases)
 	for _, c := range cases {
 		widget, old := crds(t, "c.yaml", "Widget", "None", string(c.New))[0], crds(t, "c.yaml", "Widget", "None", string(c.Old))[0]
-		got := slices.DeleteFunc(aboutRules(t, widget, old), func(f Finding) bool { return f.Rule != rule.LockDropped })
+		got := slices.DeleteFunc(aboutRules(t, widget, old), func(f Finding) bool { return f.Rule != finding.LockDropped })
 		if len(got) != len(c.Findings) {
 			t.Errorf("%s: %+v, want %+v (%s)", c.Name, got, c.Findings, c.Reason)
 			continue

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -46,7 +46,7 @@ func TestTwoSteps(t *testing.T) {
 			found := 0
 			for i := range r.Findings {
 				f := &r.Findings[i]
-				if f.Rule != rule.CELTwoSteps {
+				if f.Rule != finding.CELTwoSteps {
 					continue
 				}
 				if found++; found > len(c.Findings) {
@@ -98,7 +98,7 @@ func TestStatusLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(r.Findings, func(f Finding) bool {
-				return f.Rule == rule.StatusLock && f.Severity == immutability.SeverityError && f.Path == ""
+				return f.Rule == finding.StatusLock && f.Severity == immutability.SeverityError && f.Path == ""
 			})
 			if got != c.want || r.Refused() != c.want {
 				t.Errorf("an error: %v, want %v: %v", got, c.want, findings(r))

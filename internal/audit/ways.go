@@ -7,8 +7,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/internal/rule"
-	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	"github.com/fieldlock/fieldlock/internal/finding"
+	"github.com/fieldlock/fieldlock/internal/finding/catalogue"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -81,7 +81,7 @@ func (x *explainer) rules(c *crd.CRD, a *celrule.Audit) []suspect {
 	suspects := x.single(c, a)
 	closed := map[place]bool{}                // by the rules of another version
 	for _, w := range slices.Backward(ways) { // those between versions first
-		between := w.Rule == rule.CELVersionWithoutRule
+		between := w.Rule == finding.CELVersionWithoutRule
 		w.OnlyStatus = w.in.HasStatus && (w.SchemaPath == statusPath || strings.HasPrefix(w.SchemaPath, statusPath+"/"))
 		f, ok := w.Finding()
 		if !ok || !between && closed[place{w.in.Name, f.SchemaPath}] {
@@ -134,7 +134,7 @@ func (x *explainer) tryRule(w *tried, g *celrule.Guarded, effort witness.Effort)
 	for _, other := range w.Around {
 		if other == g || !other.Shown && shown.Refuses(*w.ruleAt(other)) {
 			other.Shown = true
-			if w.Rule == rule.CELVersionWithoutRule {
+			if w.Rule == finding.CELVersionWithoutRule {
 				other.Removing = shown.Without()
 			}
 		}

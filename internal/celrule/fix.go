@@ -14,7 +14,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -455,7 +455,7 @@ func alsoCopy(fix *crd.Fix, version string, r *readRule, known bool) *crd.Fix {
 	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
 	addRule(fix, maps.Clone(r.entry()))
 	fix.Refuses = fmt.Sprintf("an update through version %s that the same update through another version is refused for: %s",
-		version, rule.Enumerate(textsOf(fix.AddRules)))
+		version, finding.Enumerate(textsOf(fix.AddRules)))
 	return fix
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -174,10 +174,10 @@ func (a *auditor) ways() []*Way {
 	for _, l := range a.All {
 		*a.steps++
 		if l.Role == schema.Property && !present(l) && !ofResource(l) && a.uncorrelated[l] == "" && !a.alwaysSent(l) {
-			ways = append(ways, a.without(l, &Way{Rule: rule.CELOptionalParent, at: l})...)
+			ways = append(ways, a.without(l, &Way{Rule: finding.CELOptionalParent, at: l})...)
 		}
 		if in := inside(l); in != nil && a.uncorrelated[in] == "" && (l.Values != nil || l.Marks.ListType == schema.ListMap) {
-			ways = append(ways, a.without(in, &Way{Rule: rule.CELRenamableKey, at: l})...)
+			ways = append(ways, a.without(in, &Way{Rule: finding.CELRenamableKey, at: l})...)
 		}
 		if unknownFields(l.Schema) {
 			ways = append(ways, a.throughUnknown(l)...)
@@ -220,7 +220,7 @@ func (w *Way) add(r *readRule, guards []*schema.Location) *Guarded {
 // throughUnknown returns the way through the unknown fields at l, if some rule compares an object that has them as a
 // whole.
 func (a *auditor) throughUnknown(l *schema.Location) []*Way {
-	w := &Way{Rule: rule.CELUnknownKeys, auditor: a, at: l, SchemaPath: l.Path.Pointer()}
+	w := &Way{Rule: finding.CELUnknownKeys, auditor: a, at: l, SchemaPath: l.Path.Pointer()}
 	for up := l; up != nil; up = up.Parent() {
 		for _, r := range a.guards[up] {
 			*a.steps++
@@ -242,11 +242,11 @@ func (w *Way) Finding() (f crd.Finding, ok bool) {
 	switch {
 	case w.lax != nil:
 		return w.lax.finding(w, shown)
-	case w.Rule == rule.CELUnknownKeys:
+	case w.Rule == finding.CELUnknownKeys:
 		return w.swap(shown), true
 	case len(shown) == 0:
 		return f, false
-	case w.Rule == rule.CELRenamableKey:
+	case w.Rule == finding.CELRenamableKey:
 		return w.rename(shown), true
 	}
 	return w.removal(shown)
@@ -263,8 +263,8 @@ func (w *Way) shown() []*Guarded {
 	return shown
 }
 
-// finding returns a finding at a location about the fields that some rules guard.
-func finding(id string, l *schema.Location, around []*Guarded) crd.Finding {
+// findingAt returns a finding at a location about the fields that some rules guard.
+func findingAt(id string, l *schema.Location, around []*Guarded) crd.Finding {
 	f := crd.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(), SchemaPath: l.Path.Pointer()}
 	for _, g := range around {
 		for _, at := range g.at {
@@ -280,15 +280,15 @@ func finding(id string, l *schema.Location, around []*Guarded) crd.Finding {
 // values in it. It returns false if only a zero value is left to begin with, which a rule counts as absent.
 func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 	l := w.at
-	f = finding(rule.CELOptionalParent, l, shown)
+	f = findingAt(finding.CELOptionalParent, l, shown)
 	how, canRequire := "leave out "+displayPath(l), displayPath(l) != "status" // an object is created without its status
 	if l.Required || l.Schema.Default != nil {
 		how, canRequire = "set "+displayPath(l)+" to null", false
 	}
-	what := "bring it back with other values of " + rule.Enumerate(f.Fields)
+	what := "bring it back with other values of " + finding.Enumerate(f.Fields)
 	guarded := slices.Contains(f.Fields, displayPath(l))
 	if guarded {
-		f.Rule, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
+		f.Rule, what = finding.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
 	}
 	f.Message = fmt.Sprintf("an update can %s and the next one can %s", how, what)
 	rest, meant := w.auditor.unmeant(l, guardsOf(shown))
@@ -316,7 +316,7 @@ func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 			add += fmt.Sprintf(", or if Go clients have %s with omitempty and without a pointer, and so leave out %s, the rule %s", l.Name, zero, companion)
 			f.Fix.Safe = false
 		} else if !f.Fix.Safe {
-			add += fmt.Sprintf(", unless intended: the rules on %s accept some values that it keeps", rule.Enumerate(f.Fields))
+			add += fmt.Sprintf(", unless intended: the rules on %s accept some values that it keeps", finding.Enumerate(f.Fields))
 		}
 		remedies = append(remedies, add)
 	}
@@ -331,9 +331,9 @@ func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 
 // rename returns the finding about keys: one update removes a key, the next one adds it with other values.
 func (w *Way) rename(shown []*Guarded) crd.Finding {
-	f := finding(rule.CELRenamableKey, w.at, shown)
+	f := findingAt(finding.CELRenamableKey, w.at, shown)
 	f.Fix = keepKeys(w.at)
-	f.Message = "an update can remove a key and the next one can add it with other values of " + rule.Enumerate(f.Fields)
+	f.Message = "an update can remove a key and the next one can add it with other values of " + finding.Enumerate(f.Fields)
 	if f.Fix != nil {
 		f.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s", displayPath(w.at), f.Fix.AddRules[0]["rule"])
 	}
@@ -342,8 +342,8 @@ func (w *Way) rename(shown []*Guarded) crd.Finding {
 
 // swap returns the finding about unknown fields of objects that some rules compare as a whole.
 func (w *Way) swap(shown []*Guarded) crd.Finding {
-	f := finding(rule.CELUnknownKeys, w.at, w.Around)
-	on := rule.Enumerate(f.Fields)
+	f := findingAt(finding.CELUnknownKeys, w.at, w.Around)
+	on := finding.Enumerate(f.Fields)
 	f.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, "+
 		"because CEL compares an unknown field only where both sides have it: "+
 		"declare the fields, or lock %s with %s and check it by webhook or policy", on, on, schema.KeyImmutable)

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -29,7 +29,7 @@ func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 		if !r.Transition || r.OptionalOldSelf || c.of(r.expr) != always {
 			continue
 		}
-		f := r.finding(immutability.SeverityWarning, rule.DeadRule)
+		f := r.finding(immutability.SeverityWarning, finding.DeadRule)
 		f.Message = fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema%s: remove it, or correct it", r.Text, c.why)
 		findings = append(findings, f)
 	}
@@ -175,7 +175,7 @@ func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
 		if !r.Transition || r.OptionalOldSelf || inStatus(r.at) || !slices.ContainsFunc(r.reads, inStatus) {
 			continue
 		}
-		f := r.finding(immutability.SeverityError, rule.StatusLock)
+		f := r.finding(immutability.SeverityError, finding.StatusLock)
 		f.Fields = []string{"status"}
 		f.Message = fmt.Sprintf("the rule %q makes the first write of the status impossible: an object is created without its status, "+
 			"and the rule refuses to set it; begin it with !has(oldSelf.status) ||", r.Text)
@@ -204,7 +204,7 @@ func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
 		if !r.mayTakeSteps() || isLock[RuleRef{r.SchemaPath, r.Index}] {
 			continue
 		}
-		f := r.finding(immutability.SeverityNote, rule.CELTwoSteps)
+		f := r.finding(immutability.SeverityNote, finding.CELTwoSteps)
 		f.Message = fmt.Sprintf("two updates get around the rule %q, which refuses the change at once", r.Text)
 		if saysFixed(r.Message()) {
 			f.Severity = immutability.SeverityWarning

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
@@ -85,7 +85,7 @@ func (v *laxVersion) compare(strictName string, strict *auditor) {
 // way returns the way at l, a location of a version that has rules. key is what v lacks.
 func (v *laxVersion) way(key string, strict *auditor, l *schema.Location) *Way {
 	if v.known[key] == nil {
-		w := &Way{Rule: rule.CELVersionWithoutRule, Version: v.name, auditor: strict, at: l, lax: v}
+		w := &Way{Rule: finding.CELVersionWithoutRule, Version: v.name, auditor: strict, at: l, lax: v}
 		v.known[key] = w
 		v.ways = append(v.ways, w)
 	}
@@ -142,14 +142,14 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 	if first := shown[0].at; !w.lacked && len(first) == 1 {
 		at = v.Find(first[0].Path.Pointer())
 	}
-	f = finding(rule.CELVersionWithoutRule, at, shown)
+	f = findingAt(finding.CELVersionWithoutRule, at, shown)
 	var versions, texts []string
 	for _, g := range shown {
 		if !slices.Contains(versions, g.Version) {
 			versions = append(versions, g.Version)
 		}
 	}
-	strict, fields := "version "+versions[0]+" has", rule.Enumerate(f.Fields)
+	strict, fields := "version "+versions[0]+" has", finding.Enumerate(f.Fields)
 	isNewest := !slices.ContainsFunc(versions, func(other string) bool { return !newer(v.name, other) })
 	if len(versions) > 1 {
 		strict = "versions " + strings.Join(versions, " and ") + " have"
@@ -240,14 +240,14 @@ func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
 		if kept || loss.In < 0 {
 			continue
 		}
-		loss.Finding = crd.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.LockDropped}
+		loss.Finding = crd.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: finding.LockDropped}
 		for _, g := range r.guards {
 			loss.Finding.Fields = append(loss.Finding.Fields, displayPath(g))
 			loss.Fields = append(loss.Fields, g.Path.Pointer())
 		}
 		slices.Sort(loss.Finding.Fields)
 		loss.Message = fmt.Sprintf("the update of the CRD drops or weakens the rule %q on %s, so that updates which it refuses are accepted; clients rely on the values to stay",
-			r.Text, rule.Enumerate(loss.Finding.Fields))
+			r.Text, finding.Enumerate(loss.Finding.Fields))
 		loss.Reworded = !loss.Sure && saysAsMuch(news[loss.In], oldSchema, r)
 		losses = append(losses, loss)
 	}

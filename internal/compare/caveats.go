@@ -10,9 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -103,7 +103,7 @@ func (d *customKind) unlocked(v *crd.Version) bool { return d.versions[v].Empty(
 func misspelled(v *crd.Version) []string {
 	var list []string
 	for _, f := range immutability.Lint(v.Schema) {
-		if f.Rule == rule.UnknownKey {
+		if f.Rule == finding.UnknownKey {
 			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path,
 				f.Message))
 		}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -167,7 +167,7 @@ func (l *linter) holes(root *use) {
 	}
 	for _, f := range immutability.Lint(l.schemaOf(&use{typ: root.typ}, nil)) {
 		t, ok := find(root, f.SchemaPath)
-		if f.Rule != rule.OptionalParent || !ok || t.field == nil || len(t.steps) > 0 || t.guarded {
+		if f.Rule != finding.OptionalParent || !ok || t.field == nil || len(t.steps) > 0 || t.guarded {
 			continue
 		}
 		remedy := "add +k8s:update=NoUnset, or make it required"
@@ -175,7 +175,7 @@ func (l *linter) holes(root *use) {
 			remedy = "add +k8s:update=NoUnset" // an object is created without its status
 		}
 		p := l.problems.at(t.field.pos, "", "an update can remove %s and the next one can bring it back with other values of %s: %s",
-			f.Path, rule.Enumerate(f.Fields), remedy)
+			f.Path, finding.Enumerate(f.Fields), remedy)
 		p.Rule, p.Fix = f.Rule, []string{"+k8s:update=NoUnset"}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -49,7 +49,7 @@ func problemsOf(t *schema.Tree) []Problem {
 		}
 		read := func(path *schema.Path, found []schema.Problem) {
 			for _, p := range found {
-				if strings.EqualFold(p.Key, schema.KeyNormalize) || p.Rule == rule.UnresolvableRef {
+				if strings.EqualFold(p.Key, schema.KeyNormalize) || p.Rule == finding.UnresolvableRef {
 					report(path, p.Rule, p.Message)
 				}
 			}
@@ -60,7 +60,7 @@ func problemsOf(t *schema.Tree) []Problem {
 			read(l.Body.Path, l.Body.Problems)
 			for _, u := range slices.Concat(l.Unchecked, l.Hidden) {
 				if !u.Lock {
-					report(u.Path, rule.NormalizePosition, fmt.Sprintf("%s is below %s, where it has no effect: put it "+
+					report(u.Path, finding.NormalizePosition, fmt.Sprintf("%s is below %s, where it has no effect: put it "+
 						"on a property", schema.KeyNormalize, u.Keyword))
 				}
 			}
@@ -69,11 +69,11 @@ func problemsOf(t *schema.Tree) []Problem {
 		switch {
 		case l.Marks.Normalize == "":
 		case l.Role != schema.Property:
-			report(l.Path, rule.NormalizePosition, fmt.Sprintf("%s is on %s, which cannot be absent: put it on a "+
+			report(l.Path, finding.NormalizePosition, fmt.Sprintf("%s is on %s, which cannot be absent: put it on a "+
 				"property", schema.KeyNormalize, describe(l.Role)))
 		case l.Marks.Normalize == schema.NormalizeZero:
 			if _, ok := zeroOf(l); !ok {
-				report(at, rule.NormalizeType, fmt.Sprintf("%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",
+				report(at, finding.NormalizeType, fmt.Sprintf("%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",
 					schema.KeyNormalize, schema.NormalizeZero, schema.NormalizeUndefined))
 			}
 		}

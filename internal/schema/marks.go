@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 )
 
 // Marks is what the extension keys of one schema node say.
@@ -98,7 +98,7 @@ func ReadMarks(ext map[string]any) (Marks, []Problem) {
 	var r marksReader
 	for _, key := range keys {
 		if exact := exactKey(key); exact != key {
-			r.bad(key, rule.KeyCase, "%q is not read: the key is spelled %q", key, exact)
+			r.bad(key, finding.KeyCase, "%q is not read: the key is spelled %q", key, exact)
 			continue
 		}
 		r.key(key, ext[key])
@@ -125,17 +125,17 @@ func (r *marksReader) key(key string, value any) {
 	case KeyUpdate:
 		r.update(value)
 	case KeyNormalize:
-		m.Normalize = r.oneOf(key, value, rule.NormalizeValue, NormalizeUndefined, NormalizeZero)
+		m.Normalize = r.oneOf(key, value, finding.NormalizeValue, NormalizeUndefined, NormalizeZero)
 	case KeyMapListOrder:
-		m.MapListOrder = r.oneOf(key, value, rule.MapListOrderValue, OrderIgnored)
+		m.MapListOrder = r.oneOf(key, value, finding.MapListOrderValue, OrderIgnored)
 	case KeyListType:
-		m.ListType = r.oneOf(key, value, rule.ListTypeValue, ListAtomic, ListSet, ListMap)
+		m.ListType = r.oneOf(key, value, finding.ListTypeValue, ListAtomic, ListSet, ListMap)
 	case KeyMapType:
-		m.MapType = r.oneOf(key, value, rule.MapTypeValue, MapAtomic, MapGranular)
+		m.MapType = r.oneOf(key, value, finding.MapTypeValue, MapAtomic, MapGranular)
 	case KeyListMapKeys:
 		names, ok := stringsOf(value)
 		if !ok {
-			r.bad(key, rule.ListMapKeysValue, "%s is %s: it must be a list of property names", key, show(value))
+			r.bad(key, finding.ListMapKeysValue, "%s is %s: it must be a list of property names", key, show(value))
 			return
 		}
 		m.ListMapKeys = names
@@ -143,7 +143,7 @@ func (r *marksReader) key(key string, value any) {
 		m.Embedded = isTrue(value)
 	default:
 		if !isTrue(value) {
-			r.bad(key, rule.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
+			r.bad(key, finding.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
 			return
 		}
 		for i := range locks {
@@ -159,12 +159,12 @@ func (r *marksReader) update(value any) {
 	known := Words()
 	words, ok := stringsOf(value)
 	if !ok || len(words) == 0 {
-		r.bad(KeyUpdate, rule.UpdateWord, "%s is %s: it must be a list of one or more of %s", KeyUpdate, show(value), strings.Join(known, ", "))
+		r.bad(KeyUpdate, finding.UpdateWord, "%s is %s: it must be a list of one or more of %s", KeyUpdate, show(value), strings.Join(known, ", "))
 		return
 	}
 	for _, word := range words {
 		if !slices.Contains(known, word) {
-			r.bad(KeyUpdate, rule.UpdateWord, "%s has the unknown word %q: the words are %s", KeyUpdate, word, strings.Join(known, ", "))
+			r.bad(KeyUpdate, finding.UpdateWord, "%s has the unknown word %q: the words are %s", KeyUpdate, word, strings.Join(known, ", "))
 		} else if l := Lock(word); !r.marks.Has(l) {
 			r.marks.Locks = append(r.marks.Locks, l)
 		}

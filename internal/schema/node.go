@@ -24,8 +24,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // SaysLocked finds the words that authors of descriptions and of messages use for a field that may not change.
@@ -391,7 +391,7 @@ func hasChildren(s *spec.Schema) bool {
 
 // unresolvable is the problem of a node whose $ref cannot be followed.
 func unresolvable(ref string, err error) Problem {
-	return Problem{Key: "$ref", Rule: rule.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
+	return Problem{Key: "$ref", Rule: finding.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
 }
 
 // readWrapped reads the marks next to a wrapped $ref. A lock there is an error that the search for unchecked marks

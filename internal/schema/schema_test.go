@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -381,7 +381,7 @@ func TestUnchecked(t *testing.T) {
 		"/properties/v/anyOf/0 below anyOf, combines true, lock true",
 		"/properties/w/allOf/0 below allOf, combines true, lock true",
 		"/properties/w/allOf/0/oneOf/0 below oneOf, combines true, lock true",
-		rule.UnresolvableRef + " at /properties/b",
+		finding.UnresolvableRef + " at /properties/b",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

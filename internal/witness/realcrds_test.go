@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/finding/catalogue"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )

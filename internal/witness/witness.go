@@ -24,7 +24,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -126,9 +126,9 @@ func (k *Kind) ways(h Hole, effort Effort) []*way {
 	removed := patternOf(h.SchemaPath)
 	container := removed[:max(len(removed)-1, 0)]
 	switch h.Rule {
-	case rule.VersionUnlocked, rule.VersionDefault, rule.CELVersionWithoutRule:
+	case finding.VersionUnlocked, finding.VersionDefault, finding.CELVersionWithoutRule:
 		return k.throughVersion(v, h, most)
-	case rule.CELTwoSteps:
+	case finding.CELTwoSteps:
 		container = removed
 	}
 	base, ok := k.with(v, container)
@@ -142,11 +142,11 @@ func (k *Kind) ways(h Hole, effort Effort) []*way {
 	}
 	var w *way
 	switch h.Rule {
-	case rule.RenamableKey, rule.CELRenamableKey, rule.AtomicItems:
+	case finding.RenamableKey, finding.CELRenamableKey, finding.AtomicItems:
 		w = rekey(v, k.stored(v), base, removed, targets, most)
-	case rule.CELTwoSteps:
+	case finding.CELTwoSteps:
 		w = k.twoSteps(v, base, h)
-	case rule.CELUnknownKeys:
+	case finding.CELUnknownKeys:
 		w = swap(v, k.stored(v), base, removed)
 	default:
 		w = detour(v, k.stored(v), base, full, removed, targets, most)

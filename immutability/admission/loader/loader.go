@@ -24,7 +24,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 )
 
 // Loader makes kinds from CRDs. It reads the locks in the schemas and in the annotation fieldlock.dev/locks; an object
@@ -117,7 +117,7 @@ func (l *Loader) setGaps(k admission.Kind, c *crd.CRD) {
 		return
 	}
 	for _, f := range crd.Lint(c, nil, l.options...) {
-		if f.Rule != rule.VersionUnlocked {
+		if f.Rule != finding.VersionUnlocked {
 			continue
 		}
 		v := k.Versions[f.Version]

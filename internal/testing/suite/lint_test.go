@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
-	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
@@ -52,7 +52,7 @@ func lintRow(t *testing.T, row suite.LintRow, severity immutability.Severity) {
 		if len(f.Message) < 20 {
 			t.Errorf("%s: the message %q does not say what was found and what would be right", f.Rule, f.Message)
 		}
-		if closable := f.Rule == rule.OptionalParent || f.Rule == rule.UnsetThenSet || f.Rule == rule.RenamableKey; closable != (f.Fix != nil) {
+		if closable := f.Rule == finding.OptionalParent || f.Rule == finding.UnsetThenSet || f.Rule == finding.RenamableKey; closable != (f.Fix != nil) {
 			t.Errorf("%s: the fix is %+v", f.Rule, f.Fix)
 		} else if closable {
 			closes(t, row, schema, f)

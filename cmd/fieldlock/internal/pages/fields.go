@@ -22,7 +22,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
-	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	rules "github.com/fieldlock/fieldlock/internal/finding/catalogue"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 

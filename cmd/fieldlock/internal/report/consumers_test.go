@@ -23,7 +23,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	"github.com/fieldlock/fieldlock/internal/finding/catalogue"
 )
 
 // outputsOf returns what a format prints for a check and a lint with something of every sort, and for clean ones.

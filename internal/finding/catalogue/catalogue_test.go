@@ -15,8 +15,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
-	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	"github.com/fieldlock/fieldlock/internal/finding"
+	"github.com/fieldlock/fieldlock/internal/finding/catalogue"
 )
 
 const root = "../../.."
@@ -26,7 +26,7 @@ func ids(t *testing.T) []string {
 	t.Helper()
 	var list []string
 	for path := range walk(t, ".go") {
-		if strings.HasSuffix(path, "_test.go") || filepath.Dir(path) != filepath.Join(root, "internal", "rule") {
+		if strings.HasSuffix(path, "_test.go") || filepath.Dir(path) != filepath.Join(root, "internal", "finding") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -81,10 +81,10 @@ func TestCatalogue(t *testing.T) {
 		if !kebab.MatchString(r.ID) {
 			t.Errorf("%s is not in kebab case", r.ID)
 		}
-		if r.Severity != rule.Error && r.Severity != rule.Warning && r.Severity != rule.Note {
+		if r.Severity != finding.Error && r.Severity != finding.Warning && r.Severity != finding.Note {
 			t.Errorf("%s has the severity %q", r.ID, r.Severity)
 		}
-		if r.Hole && r.Severity != rule.Warning {
+		if r.Hole && r.Severity != finding.Warning {
 			t.Errorf("%s names a hole, which is a warning", r.ID)
 		}
 		for name, text := range map[string]string{"text": r.Text, "reason": r.Why, "fix": r.Fix} {
@@ -110,8 +110,8 @@ func TestCatalogue(t *testing.T) {
 
 // TestHoles: the findings that objects can show, and the only ones that a note can stand in for.
 func TestHoles(t *testing.T) {
-	want := []string{rule.AtomicItems, rule.CELOptionalParent, rule.CELRenamableKey, rule.CELTwoSteps, rule.CELUnknownKeys, rule.CELUnsetThenSet, rule.CELVersionWithoutRule,
-		rule.OptionalParent, rule.RenamableKey, rule.UnsetThenSet, rule.VersionDefault, rule.VersionUnlocked}
+	want := []string{finding.AtomicItems, finding.CELOptionalParent, finding.CELRenamableKey, finding.CELTwoSteps, finding.CELUnknownKeys, finding.CELUnsetThenSet, finding.CELVersionWithoutRule,
+		finding.OptionalParent, finding.RenamableKey, finding.UnsetThenSet, finding.VersionDefault, finding.VersionUnlocked}
 	var got []string
 	for _, r := range catalogue.All() {
 		if r.Hole {
@@ -133,16 +133,16 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestLiterals: the IDs are spelled in package rule only, so that a rule is found, renamed and documented in one place.
+// TestLiterals: the IDs are spelled in package finding only, so that a finding is found, renamed and documented in one place.
 func TestLiterals(t *testing.T) {
 	known := ids(t)
 	for path := range walk(t, ".go") {
-		if strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == filepath.Join(root, "internal", "rule") {
+		if strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == filepath.Join(root, "internal", "finding") {
 			continue
 		}
 		for at, text := range literals(t, path) {
 			if slices.Contains(known, text) {
-				t.Errorf("%s: %q is a literal: use the constant of internal/rule", at, text)
+				t.Errorf("%s: %q is a literal: use the constant of internal/finding", at, text)
 			}
 		}
 	}

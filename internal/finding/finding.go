@@ -1,13 +1,13 @@
-// Package rule has the IDs of what lint finds, and its severities. A new rule is a constant here and an entry in
-// package catalogue, which has the words. Nothing else in the project spells the IDs.
-package rule
+// Package finding has the IDs and the severities of what lint finds. A new finding is a constant here, an entry in
+// catalogue/findings.yaml with its words, and the code that finds it. Nothing else in the project spells the IDs.
+package finding
 
 import (
 	"fmt"
 	"strings"
 )
 
-// The IDs of the rules.
+// The IDs of the findings: users filter and accept findings by them.
 const (
 	// The spelling and the values of keys.
 	KeyCase           = "key-case"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
@@ -202,14 +202,14 @@ func (l Lock) Misplaced(c Container) (id, message string) {
 	}
 	switch c {
 	case SetList:
-		return rule.KeysOnSet, fmt.Sprintf("%s is on a set, whose items are its keys: use %s", name, KeyImmutable)
+		return finding.KeysOnSet, fmt.Sprintf("%s is on a set, whose items are its keys: use %s", name, KeyImmutable)
 	case AtomicMap:
-		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on an object with x-kubernetes-map-type: atomic, which is "+
+		return finding.KeysWithoutKeys, fmt.Sprintf("%s is on an object with x-kubernetes-map-type: atomic, which is "+
 			"replaced as a whole: use %s", name, KeyImmutable)
 	case AtomicList:
-		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on a list without keys: put it on %s", name, where)
+		return finding.KeysWithoutKeys, fmt.Sprintf("%s is on a list without keys: put it on %s", name, where)
 	}
-	return rule.KeysWithoutKeys, fmt.Sprintf("%s is on a field without keys: put it on %s", name, where)
+	return finding.KeysWithoutKeys, fmt.Sprintf("%s is on a field without keys: put it on %s", name, where)
 }
 
 // ConflictingKeys reports whether two lock keys exclude each other on one node: the four x-kubernetes- locks do, and
