@@ -362,8 +362,10 @@ func (k *keeper) while() string {
 	}
 	var names []string
 	for l, locked := range k.fields {
-		if len(locked) == 1 && len(k.fields) == 1 && l != k.top && !strings.HasPrefix(locked[0].yes, "!") {
-			return " while " + strings.Replace(strings.TrimPrefix(locked[0].yes, "oldSelf."), " == ", " is ", 1)
+		if len(locked) == 1 && len(k.fields) == 1 && l != k.top {
+			if condition, ok := strings.CutPrefix(locked[0].yes, "oldSelf."); ok {
+				return " while " + strings.Replace(condition, " == ", " is ", 1)
+			}
 		}
 		if k.guardedAbove(l) {
 			continue

@@ -21,7 +21,8 @@ import (
 //
 // asks whether the new object has pinning and accepts an update without it, so its author thought of the removal and
 // allows it. A message such as "remove pinning, then add it again" and a description such as "may be removed" say it in
-// words. A way around that only such removals open is a note without a fix.
+// words, and a field pinningRef beside it offers another way to give the value. A way around that only such removals
+// open is a note without a fix.
 
 // unmeant returns the guarded fields of a way around on which l is absent for a while, without those whose author
 // allows a removal on the way, and why one of these may be removed.
@@ -68,9 +69,45 @@ func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 		return fmt.Sprintf("the message of the rule on %s allows its removal", displayPath(r.at))
 	case speaksOfRemoval(a.description(l), l.Name):
 		return "its description allows its removal"
+	case byReference(l) != "":
+		return fmt.Sprintf("%s and %s are two ways to give one value, and objects may move from one to the other", l.Name, byReference(l))
 	}
 	return ""
 }
+
+// byReference returns the name of a field beside l that gives the same value by a reference, or of the plain field if l
+// is the reference: vpcRef for vpcID, subnets for subnetRefs, and password for passwordFrom. It returns "" if there is
+// none.
+func byReference(l *schema.Location) string {
+	for _, name := range slices.Sorted(maps.Keys(l.Parent().Schema.Properties)) {
+		if refersTo(name, l.Name) || refersTo(l.Name, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// refersTo reports whether the field ref gives the value of the field plain by a reference, as their names say.
+func refersTo(ref, plain string) bool {
+	match := reference.FindStringSubmatch(ref)
+	if match == nil {
+		return false
+	}
+	subject := match[1]
+	if singular, ok := strings.CutSuffix(subject, "y"); ok && plain == singular+"ies" {
+		return true
+	}
+	rest, ok := strings.CutPrefix(plain, subject)
+	return ok && identifier.MatchString(rest)
+}
+
+var (
+	// reference finds names of fields that refer to something, with its name: vpc of vpcRef, password of
+	// passwordSecretRef.
+	reference = regexp.MustCompile(`^(\w+?)(Secret|ConfigMap)?(Refs?|References?|Selectors?|From)$`)
+	// identifier matches what the name of a plain field has more than its subject: vpc, vpcs, vpcID, vpcNames.
+	identifier = regexp.MustCompile(`^(s|(ID|Id|Name|ARN|Arn|URL|Url)s?)?$`)
+)
 
 // asksForNew reports whether r asks whether the new object has l.
 func (r *readRule) asksForNew(l *schema.Location) bool {
@@ -416,8 +453,8 @@ func asksWhether(r *Rule, x ast.Expr, l *schema.Location) bool {
 }
 
 // twin returns the name of an optional object beside the object l that looks like another choice: with the same last
-// word (flexSpec and deploymentSpec), the same fields (ipv4 and ipv6), or the value of an enum beside it ("aws" of
-// provider).
+// word (flexSpec and deploymentSpec), the same fields and perhaps more (rbd and cephFs), or the value of an enum beside
+// it ("aws" of provider).
 func twin(l *schema.Location) string {
 	if len(l.Schema.Properties) == 0 {
 		return ""
@@ -434,11 +471,22 @@ func twin(l *schema.Location) string {
 		if word := lastWord(name); word != "" && word == lastWord(l.Name) {
 			return name
 		}
-		if slices.Equal(slices.Sorted(maps.Keys(other.Properties)), slices.Sorted(maps.Keys(l.Schema.Properties))) {
+		if hasFieldsOf(l.Schema, &other) || hasFieldsOf(&other, l.Schema) {
 			return name
 		}
 	}
 	return ""
+}
+
+// hasFieldsOf reports whether s has the fields of another object, which are the same or several: one alone, such as
+// name, says nothing.
+func hasFieldsOf(s, other *spec.Schema) bool {
+	for name := range other.Properties {
+		if _, ok := s.Properties[name]; !ok {
+			return false
+		}
+	}
+	return len(other.Properties) > 1 || len(other.Properties) == len(s.Properties)
 }
 
 var words = regexp.MustCompile(`[a-z0-9]([A-Z][a-z0-9]+)$`)
