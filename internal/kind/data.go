@@ -99,9 +99,10 @@ type FieldData struct {
 	Keys     []string `json:"keys,omitempty"`     // the items of the list correlate by these keys
 	Set      bool     `json:"set,omitempty"`      // the order of the list does not count
 	Password bool     `json:"password,omitempty"` // the values are not shown
-	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ([] here
-	// and below, {} only here: what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is
-	// said, it is unknown, and so is a change between absent and a zero value.
+	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), scalars (false, 0 and
+	// "": where reflect.DeepEqual compares Go values that are no pointers), undefined ([] here and below, {} only here:
+	// what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is said, it is unknown, and so
+	// is a change between absent and a zero value.
 	Normalize string `json:"normalize,omitempty"`
 	// Go is the name of a Go type of Kubernetes, such as PodTemplateSpec, which says what is known of the field and
 	// below. Normalize says then whether empty lists and maps count as absent: undefined, or none.

@@ -24,7 +24,7 @@ import (
 type Field struct {
 	FieldData
 	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty
-	// one, unless Normalize is none.
+	// one, unless Normalize is none or scalars.
 	Held bool
 
 	properties map[string]*Field
@@ -44,7 +44,7 @@ func NewField(fields map[string]FieldData, types GoTypes) (*Field, error) {
 		}
 	}
 	for path, f := range fields {
-		if f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none", "unknown"}, f.Normalize) {
+		if f.Normalize != "" && !slices.Contains([]string{"zero", "scalars", "undefined", "none", "unknown"}, f.Normalize) {
 			return nil, fmt.Errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		}
 		if !slices.Contains(jsonTypes, f.Type) {
@@ -162,7 +162,7 @@ var canonicalForm = form{(*Field).keeps, (*Field).canonicalScalar}
 
 // strippedForm is a canonical value without the zero values that may count as absent.
 var strippedForm = form{
-	func(f *Field, member any, mode string) bool { return f.mode(mode) == "none" || !isZero(member) },
+	func(f *Field, member any, mode string) bool { return decides(f.mode(mode)) || !isZero(member) },
 	func(_ *Field, v any) any { return v },
 }
 
@@ -230,15 +230,19 @@ func (f *Field) mode(above string) string {
 	return f.Normalize
 }
 
+// decides reports whether a mode tells for each value whether it counts as absent: what is left in a canonical value
+// then differs from an absent one.
+func decides(mode string) bool { return mode == "none" || mode == "scalars" }
+
 // countsAsAbsent reports whether a canonical value counts as absent in a mode.
 func countsAsAbsent(v any, mode string) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return len(v) == 0 && mode != "" && mode != "none"
+		return len(v) == 0 && mode != "" && !decides(mode)
 	case []any:
-		return len(v) == 0 && mode != "" && mode != "none"
+		return len(v) == 0 && mode != "" && !decides(mode)
 	}
-	return mode == "zero" && isZero(v)
+	return (mode == "zero" || mode == "scalars") && isZero(v)
 }
 
 func isZero(v any) bool {
@@ -312,7 +316,7 @@ func (f *Field) fill(in filling, root map[string]any) {
 }
 
 // alwaysThere reports whether f is an object that a Go struct always has. A lock below it needs it on both sides.
-func (f *Field) alwaysThere() bool { return f != nil && f.Held && f.Normalize != "none" }
+func (f *Field) alwaysThere() bool { return f != nil && f.Held && !decides(f.Normalize) }
 
 // initial sets a member that is absent to what is filled in.
 func (f *Field) initial(in map[string]any, name string, root map[string]any) {
@@ -345,7 +349,7 @@ func (f *Field) without(steps fieldpath.Path, value any) any {
 			p := f.Property(name)
 			out[name] = p.without(steps[1:], member)
 			emptied, isObject := out[name].(map[string]any)
-			if isObject && len(emptied) == 0 && !p.alwaysThere() && p.mode("") != "none" {
+			if isObject && len(emptied) == 0 && !p.alwaysThere() && !decides(p.mode("")) {
 				delete(out, name)
 			}
 		}
@@ -463,7 +467,7 @@ func (f *Field) leavesOpen(at fieldpath.Path, newVal, oldVal any) bool {
 	f, mode := f.below(at)
 	mode = f.mode(mode)
 	newVal, oldVal = f.in(strippedForm, newVal, mode), f.in(strippedForm, oldVal, mode)
-	return mode != "none" && (jsonvalue.Equal(newVal, oldVal) || isZero(newVal) && isZero(oldVal))
+	return jsonvalue.Equal(newVal, oldVal) || !decides(mode) && isZero(newVal) && isZero(oldVal)
 }
 
 // below returns the node at the end of steps, nil for an unknown one, and which values count as absent above it.

@@ -28,12 +28,15 @@ fields:
   "spec.labels{*}": {normalize: none}
   spec.tags: {set: true}
   spec.free: {normalize: unknown}
+  spec.go: {normalize: scalars}
+  spec.go.any: {normalize: unknown}
 rows:
 - {field: spec.mode, lock: immutable, says: mode stays}
 - {fields: [spec.size, spec.zone], update: [NoModify]}
 - {field: "spec.disks[*].path", lock: immutable}
 - {field: spec.tags, lock: immutable}
 - {field: spec.free, lock: immutable}
+- {field: spec.go, lock: immutable}
 - {field: spec.replicas, rule: "self.spec.replicas >= oldSelf.spec.replicas"}
 - {field: spec.image, lock: immutable, when: oldSelf.spec.frozen}
 - {field: spec.plan, check: cheaper, says: "not {value}", unless: trial}
@@ -80,6 +83,8 @@ func TestStored(t *testing.T) {
 		{"a default of the creation does not come back", "{spec: {x: 1}}", "{spec: {token: t}}", `{"spec":{"mode":"fast","x":1}}`},
 		{"amounts have one form", "{spec: {size: 1Ki, mode: m, token: t}}", "{}", `{"spec":{"mode":"m","size":"1024","token":"t"}}`},
 		{"zero values are absent, but where they are not or nobody knows", "{spec: {mode: m, token: t, x: 0, zone: '', free: '', note: null, y: null}}", "{}", `{"spec":{"free":"","mode":"m","note":null,"token":"t","zone":""}}`},
+		{"of Go values that are no pointers, zero scalars are absent, but empty lists and objects are not", "{spec: {mode: m, token: t, go: {a: 0, b: '', c: false, d: [], e: {f: 0}}}}", "{}",
+			`{"spec":{"go":{"d":[],"e":{}},"mode":"m","token":"t"}}`},
 	} {
 		obj := objectOf(t, row.obj)
 		before := fmt.Sprint(obj)
@@ -108,6 +113,9 @@ func TestFind(t *testing.T) {
 		{"items correlate by key", "{spec: {disks: [{name: a, path: x}, {name: b, path: y}]}}", "{spec: {disks: [{name: b, path: z}, {name: a, path: x}]}}", trial, "spec.disks[0].path: "},
 		{"a set in another order", "{spec: {tags: [a, b]}}", "{spec: {tags: [b, a]}}", trial, ""},
 		{"a zero value that may count as absent", "{spec: {free: ''}}", "{spec: {}}", trial, "spec.free: (open)"},
+		{"an empty list differs from none, as in Go", "{spec: {go: {a: x, b: []}}}", "{spec: {go: {a: x}}}", trial, "spec.go: "},
+		{"an empty object differs from none, as a Go pointer", "{spec: {go: {a: x, b: {c: 0}}}}", "{spec: {go: {a: x}}}", trial, "spec.go: "},
+		{"below a lock that decides, a field that nobody knows", "{spec: {go: {a: x, any: []}}}", "{spec: {go: {a: x}}}", trial, "spec.go: (open)"},
 		{"a rule", "{spec: {replicas: 2}}", "{spec: {replicas: 1}}", trial, "spec.replicas: "},
 		{"a rule without a value", "{spec: {replicas: 2}}", "{spec: {replicas: x}}", trial, "spec.replicas: (no value)"},
 		{"a condition that holds", "{spec: {image: a, frozen: true}}", "{spec: {image: b}}", trial, "spec.image: "},

@@ -4,25 +4,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"log"
 
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/cloudnative-pg/cloudnative-pg/api/v1"
 	webhooks "github.com/cloudnative-pg/cloudnative-pg/internal/webhook/v1"
 
 	"github.com/fieldlock/fieldlock/examples/operators/ask"
+	"github.com/fieldlock/fieldlock/examples/operators/askserver"
 )
-
-// cluster is the webhook of Cluster, which an annotation switches off.
-type cluster struct {
-	admission.Defaulter[*v1.Cluster]
-	admission.Validator[*v1.Cluster]
-}
-
-type database struct {
-	webhooks.DatabaseCustomDefaulter
-	webhooks.DatabaseCustomValidator
-}
 
 // defaults are those of the CRD that the webhook compares.
 const defaults = `{"spec": {
@@ -30,13 +22,22 @@ const defaults = `{"spec": {
 	"replicationSlots": {"highAvailability": {"enabled": true, "slotPrefix": "_cnpg_"}}
 }}`
 
+func setup(manager ctrl.Manager) error {
+	return errors.Join(
+		webhooks.SetupClusterWebhookWithManager(manager),
+		webhooks.SetupDatabaseWebhookWithManager(manager),
+		webhooks.SetupPoolerWebhookWithManager(manager),
+		webhooks.SetupBackupWebhookWithManager(manager),
+		webhooks.SetupScheduledBackupWebhookWithManager(manager),
+	)
+}
+
 func main() {
-	guard := webhooks.NewClusterAdmissionGuard()
-	ask.Main(context.Background(), map[string]ask.Judge{
-		"postgresql.cnpg.io/v1 Cluster":         ask.Defaulted(defaults, ask.Webhook(cluster{guard.Defaulter, guard.Validator})),
-		"postgresql.cnpg.io/v1 Database":        ask.Webhook(&database{}),
-		"postgresql.cnpg.io/v1 Pooler":          ask.Webhook(&webhooks.PoolerCustomValidator{}),
-		"postgresql.cnpg.io/v1 Backup":          ask.Webhook(&webhooks.BackupCustomValidator{}),
-		"postgresql.cnpg.io/v1 ScheduledBackup": ask.Webhook(&webhooks.ScheduledBackupCustomValidator{}),
-	})
+	judges, err := askserver.MutatedJudges(v1.AddToScheme, setup)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cluster := v1.SchemeGroupVersion.String() + " " + v1.ClusterKind
+	judges[cluster] = ask.Defaulted(defaults, judges[cluster])
+	ask.Main(context.Background(), judges)
 }
