@@ -136,23 +136,32 @@ const badCase = "the old object"
 func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *T) error) Judge {
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
 		oldObj, newObj := new(T), new(T)
-		if err := json.Unmarshal(oldJSON, oldObj); err != nil {
+		err := json.Unmarshal(oldJSON, oldObj)
+		if err != nil {
 			return fmt.Errorf("%s: %w", badCase, err)
 		}
 		if defaults != nil {
 			if err := defaults(ctx, oldObj, nil); err != nil {
 				return fmt.Errorf("%s: %w", badCase, err)
 			}
-			oldObj = stored(oldObj)
+			if oldObj, err = stored(oldObj); err != nil {
+				return fmt.Errorf("%s: %w", badCase, err)
+			}
 		}
 		if err := merge(newObj, oldObj, newJSON, oldJSON); err != nil {
 			return err
 		}
 		if defaults != nil {
-			if err := defaults(ctx, newObj, stored(oldObj)); err != nil {
+			before, err := stored(oldObj)
+			if err != nil {
 				return err
 			}
-			newObj = stored(newObj)
+			if err := defaults(ctx, newObj, before); err != nil {
+				return err
+			}
+			if newObj, err = stored(newObj); err != nil {
+				return err
+			}
 		}
 		return validate(ctx, newObj, oldObj)
 	}
@@ -200,16 +209,14 @@ func webhook[T, O any, W ~[]string](v interface {
 }
 
 // stored returns an object as a mutating webhook leaves it: without empty values that the types leave out in JSON.
-func stored[T any](obj *T) *T {
-	out := new(T)
+// It returns an error for an object that no client could send.
+func stored[T any](obj *T) (*T, error) {
 	data, err := json.Marshal(obj)
-	if err == nil {
-		err = json.Unmarshal(data, out)
-	}
 	if err != nil {
-		fail(err)
+		return nil, err
 	}
-	return out
+	out := new(T)
+	return out, json.Unmarshal(data, out)
 }
 
 // merge makes newObj what oldObj becomes when the changes from oldJSON to newJSON are merged into it.

@@ -1,18 +1,17 @@
-// Command certmanager asks cert-manager's own webhook about updates: the cases of fieldlock's catalogue. It reads a
-// JSON list of {name, old, new} and prints {name: {refused, error}}. Its module lies below cert-manager's path, since
-// the webhook's packages are internal; hack/operators runs it.
+// Command certmanager asks cert-manager's own webhook about updates: the cases of fieldlock's catalogue. Its module
+// lies below cert-manager's path, since the webhook's packages are internal; hack/operators runs it.
 package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
 	acmeinstall "github.com/cert-manager/cert-manager/internal/apis/acme/install"
@@ -21,29 +20,25 @@ import (
 	"github.com/cert-manager/cert-manager/internal/webhook/admission/certificaterequest/identity"
 	"github.com/cert-manager/cert-manager/internal/webhook/admission/resourcevalidation"
 	"github.com/cert-manager/cert-manager/pkg/webhook/admission"
+
+	"github.com/fieldlock/fieldlock/examples/operators/ask"
 )
 
-type question struct {
-	Name     string
-	Old, New json.RawMessage
-}
-
-type answer struct {
-	Refused bool   `json:"refused"`
-	Error   string `json:"error,omitempty"`
-}
-
 func main() {
-	var questions []question
-	if err := json.NewDecoder(os.Stdin).Decode(&questions); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	scheme := runtime.NewScheme()
 	cminstall.Install(scheme)
 	acmeinstall.Install(scheme)
 	metainstall.Install(scheme)
-	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer() // as the webhook decodes: without defaults
+	judges := map[string]ask.Judge{}
+	for gvk := range scheme.AllKnownTypes() {
+		judges[gvk.GroupVersion().String()+" "+gvk.Kind] = judge(scheme, gvk)
+	}
+	ask.Main(context.Background(), judges)
+}
+
+// judge returns what the webhook's plugins say about updates of a kind. The webhook decodes without defaults.
+func judge(scheme *runtime.Scheme, gvk schema.GroupVersionKind) ask.Judge {
+	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
 	decode := func(data []byte) (runtime.Object, error) {
 		obj, err := runtime.Decode(decoder, data)
 		if err != nil {
@@ -51,43 +46,28 @@ func main() {
 		}
 		return scheme.UnsafeConvertToVersion(obj, runtime.InternalGroupVersioner)
 	}
-	validators := []admission.ValidationInterface{
-		resourcevalidation.NewPlugin().(admission.ValidationInterface),
-		identity.NewPlugin().(admission.ValidationInterface),
+	request := admissionv1.AdmissionRequest{
+		Operation: admissionv1.Update,
+		Kind:      metav1.GroupVersionKind(gvk),
+		Resource:  metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: strings.ToLower(gvk.Kind) + "s"},
 	}
-	answers := map[string]answer{}
-	for _, q := range questions {
-		oldObj, err := decode(q.Old)
+	return func(ctx context.Context, newJSON, oldJSON []byte) error {
+		oldObj, err := decode(oldJSON)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, q.Name, err)
-			os.Exit(1)
+			return fmt.Errorf("the old object: %w", err)
 		}
-		newObj, err := decode(q.New)
+		newObj, err := decode(newJSON)
 		if err != nil {
-			answers[q.Name] = answer{true, err.Error()}
-			continue
+			return err
 		}
-		var meta metav1.TypeMeta
-		if err := json.Unmarshal(q.New, &meta); err != nil {
-			fmt.Fprintln(os.Stderr, q.Name, err)
-			os.Exit(1)
+		var refusals []error
+		for _, v := range []admission.ValidationInterface{
+			resourcevalidation.NewPlugin().(admission.ValidationInterface),
+			identity.NewPlugin().(admission.ValidationInterface),
+		} {
+			_, err := v.Validate(ctx, request, oldObj, newObj)
+			refusals = append(refusals, err)
 		}
-		gvk := meta.GroupVersionKind()
-		request := admissionv1.AdmissionRequest{
-			Operation: admissionv1.Update,
-			Kind:      metav1.GroupVersionKind(gvk),
-			Resource:  metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: strings.ToLower(gvk.Kind) + "s"},
-		}
-		var errs []string
-		for _, v := range validators {
-			if _, err := v.Validate(context.Background(), request, oldObj, newObj); err != nil {
-				errs = append(errs, err.Error())
-			}
-		}
-		answers[q.Name] = answer{len(errs) > 0, strings.Join(errs, "; ")}
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return errors.Join(refusals...)
 	}
 }
