@@ -33,9 +33,9 @@ type alert struct {
 	lock    token.Position // where the lock is, when that is another place
 	// accepted is the reason why the alert does not count; "" for most.
 	accepted string
-	fails    bool       // the run fails for it
-	head     string     // what replacing the object costs; "" for most
-	how      [][]string // the ways out of the objects that the alert is about
+	fails    bool     // the run fails for it
+	head     string   // what replacing the object costs; "" for most
+	how      []remedy // the ways out of the objects that the alert is about
 
 	object string   // the name of the object
 	cause  string   // equal for alerts that say the same of several objects
@@ -75,12 +75,11 @@ func (a *alert) text() string {
 
 // ways lists the ways out, after what they cost.
 func (a *alert) ways() []string {
-	if len(a.how) == 0 || len(a.how[0]) == 0 {
-		return nil
+	var lines []string
+	for _, ways := range waysOf(a.how, namedObjects) {
+		lines = append(lines, ways.bullets()...)
 	}
-	ways := waysOf(a.how, a.object, namedObjects)
-	lines := ways.bullets()
-	if a.head != "" {
+	if a.head != "" && lines != nil {
 		lines = append([]string{a.head}, lines...)
 	}
 	return lines
@@ -266,7 +265,7 @@ func lostAlerts(r *compare.Report) []alert {
 		object := d.Kind + " " + d.Object
 		alerts = append(alerts, alert{
 			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost), message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
-			field: object, at: placeOf(&d.Subject), how: [][]string{d.How}, object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
+			field: object, at: placeOf(&d.Subject), how: []remedy{{&d.Subject, d.How}}, object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
 		})
 	}
 	return alerts
@@ -306,7 +305,7 @@ func (a *alert) addWays(r *compare.Report, s *result.Subject) {
 	for i := range r.Replacements {
 		if re := &r.Replacements[i]; re.Same(*s) && len(re.How) > 0 {
 			head := replacementHead(re, string(re.Cost), verbatim)
-			a.head, a.how = strings.ToUpper(head[:1])+head[1:], [][]string{re.How}
+			a.head, a.how = strings.ToUpper(head[:1])+head[1:], []remedy{{&re.Subject, re.How}}
 			return
 		}
 	}

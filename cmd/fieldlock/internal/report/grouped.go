@@ -80,7 +80,7 @@ func losses(r *compare.Report) []group[result.Deletion] {
 		if d.Loses() {
 			kind = d.APIVersion + " " + d.Kind
 		}
-		return fmt.Sprintf("%q %t %d", []string{kind, string(d.Cost), d.Message}, d.Kept, len(d.How))
+		return fmt.Sprintf("%q %t", []string{kind, string(d.Cost), d.Message}, d.Kept)
 	})
 }
 
@@ -123,18 +123,31 @@ func (b *block) names(limit int) string {
 	if b.isOne() {
 		return ""
 	}
+	return firstOf(b.kindsAndNames(), limit)
+}
+
+// kindsAndNames names the objects, each once: with their kinds if these are several, and then the first object of each
+// kind before the second of any.
+func (b *block) kindsAndNames() []string {
 	oneKind := len(b.kinds()) == 1
+	ofKind := map[string]int{}
+	rank := map[string]int{}
 	var names []string
 	for _, s := range b.subjects {
 		name := s.Object
 		if !oneKind {
 			name = s.Kind + " " + name
 		}
-		if !slices.Contains(names, name) {
+		if _, known := rank[name]; !known {
 			names = append(names, name)
+			ofKind[s.Kind]++
+			rank[name] = ofKind[s.Kind]
 		}
 	}
-	return firstOf(names, limit)
+	if !oneKind {
+		slices.SortStableFunc(names, func(a, b string) int { return rank[a] - rank[b] })
+	}
+	return names
 }
 
 // places names the lines, the first few of them.

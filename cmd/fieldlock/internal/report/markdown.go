@@ -129,9 +129,9 @@ func objectCell(o *refusedObject, v *result.Violation) string {
 
 // waysMarkdown lists the ways out, after what replacing the object costs.
 func waysMarkdown(o *refusedObject) string {
-	re, ways := o.replacement, o.ways(namedObjects)
+	re := o.replacement
 	head := replacementHead(re, markdownText(string(re.Cost)), markdownText)
-	return fmt.Sprintf("**Ways out for %s**: %s\n\n%s\n", markdownText(re.Kind+" "+re.Object), head, ways.markdown(""))
+	return fmt.Sprintf("**Ways out for %s**: %s\n\n%s\n", markdownText(re.Kind+" "+re.Object), head, listsMarkdown(o.ways(namedObjects), ""))
 }
 
 func remarkRows(remarks []result.Remark) []string {
@@ -171,8 +171,7 @@ func goneRows(r *compare.Report) []string {
 		}
 		text := deletionText(g.first(), markdownText(string(g.first().Cost)), markdownText)
 		row := fmt.Sprintf("- %s%s: %s%s\n", mark, markdownText(g.title()), text, objectsText(g.block))
-		ways := waysToKeep(g, namedObjects)
-		rows = append(rows, row+ways.markdown("  "))
+		rows = append(rows, row+listsMarkdown(waysToKeep(g, namedObjects), "  "))
 	}
 	return rows
 }

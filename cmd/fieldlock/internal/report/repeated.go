@@ -76,6 +76,17 @@ func (o *refusedObject) all() []*refusedObject {
 	return all
 }
 
+// ways returns the ways out of the objects of a block.
+func (o *refusedObject) ways(limit int) []waysOut {
+	var list []remedy
+	for _, of := range o.all() {
+		if re := of.replacement; re != nil {
+			list = append(list, remedy{&re.Subject, re.How})
+		}
+	}
+	return waysOf(list, limit)
+}
+
 // block returns the subjects of a block.
 func (o *refusedObject) block() *block {
 	b := &block{}
@@ -83,6 +94,15 @@ func (o *refusedObject) block() *block {
 		b.subjects = append(b.subjects, &of.violations[0].Subject)
 	}
 	return b
+}
+
+// subjectsOf returns the subjects of several blocks.
+func subjectsOf(blocks []*refusedObject) *block {
+	all := &block{}
+	for _, o := range blocks {
+		all.subjects = append(all.subjects, o.block().subjects...)
+	}
+	return all
 }
 
 // edits arranges blocks by the lines that refuse them: a label that a kustomization adds to all objects refuses
@@ -153,7 +173,7 @@ func (o *refusedObject) cause() string {
 	return b.String()
 }
 
-// key is equal for objects of which the same can be said.
+// key is equal for objects of which the same can be said, apart from their ways out, which depend on their tools.
 func (o *refusedObject) key() string {
 	var b strings.Builder
 	for i := range o.violations {
@@ -174,7 +194,7 @@ func (o *refusedObject) write(b *strings.Builder, v *result.Violation) {
 
 func (o *refusedObject) writeReplacement(b *strings.Builder) {
 	if re := o.replacement; re != nil {
-		fmt.Fprintf(b, "%q %q %d %t %t", re.Cost, re.Message, len(re.How), re.Requested, re.RequestedNew)
+		fmt.Fprintf(b, "%q %q %t %t", re.Cost, re.Message, re.Requested, re.RequestedNew)
 	}
 }
 

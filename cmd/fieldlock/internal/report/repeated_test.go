@@ -275,8 +275,8 @@ func TestEdits(t *testing.T) {
 	print := func(f Format) string { return printed(t, f, r) }
 	text := print(textFormat)
 	for _, want := range []string{
-		"\n✗ 2 Deployments, 1 StatefulSet (base/kustomization.yaml:5)\n\n  ✗ 2 Deployments (base/kustomization.yaml:5)\n    shop/web, shop/api\n", "\n    • keep it as a Deployment\n",
-		"\n    • delete it:\n      kubectl delete shop/web\n      kubectl delete shop/api\n", "\n\n  ✗ StatefulSet shop/db (base/kustomization.yaml:5 in kustomization base)\n", "\n    • keep it as a StatefulSet\n",
+		"\n✗ 2 Deployments, 1 StatefulSet (base/kustomization.yaml:5)\n  Deployment shop/web, StatefulSet shop/db, Deployment shop/api\n  spec.selector  line 5: it is immutable\n",
+		"\n  • keep it as a Deployment\n  • delete it:\n    kubectl delete shop/web\n    kubectl delete shop/api\n", "\n  • keep it as a StatefulSet\n",
 		"\n\n✗ Job shop/load (",
 	} {
 		if !strings.Contains(text, want) {
@@ -330,7 +330,8 @@ func TestWaysOfOverlays(t *testing.T) {
 		{"one command for all", overlays(4, func(string) []string { return replace("overlays/o0") }), "apply -k overlays/o0\n\n", "alike"},
 		{"too many", overlays(6, replace), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
 		{"a volume of each that the next step needs", overlays(2, claim), "\"$volume\"\n  these ways name shop/web; those of the others are alike\n", "overlays/o1)"},
-		{"other steps", overlays(2, uneven), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
+		{"other steps", overlays(2, uneven), "  in kustomization overlays/o0:\n  • keep the selector\n  • replace it:\n    1. scale down\n    2. replace it (all pods stop):\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n" +
+			"  in kustomization overlays/o1:\n  • keep the selector\n  • delete it:\n    kubectl delete deployment/web\n", "alike"},
 	} {
 		for _, f := range []Format{textFormat, markdownFormat, githubFormat} {
 			var b strings.Builder
@@ -353,6 +354,83 @@ func TestWaysOfOverlays(t *testing.T) {
 	var b strings.Builder
 	if err := textFormat.Check(&b, all); err != nil || !strings.Contains(b.String(), "apply -k overlays/o5\n") {
 		t.Errorf("not all commands are printed: %v\n%s", err, b.String())
+	}
+}
+
+// TestScreen: 100 refusals of three edits fit one screen: equal ways out and long reasons are printed once. A short
+// report repeats them, and so does one that lists all objects.
+func TestScreen(t *testing.T) {
+	how := func(namespace, name string) []string {
+		return []string{
+			"keep the volume:\nflux suspend kustomization " + name + " -n flux-system   # pause Flux\nmerge the change\n" +
+				"volume=$(kubectl get persistentvolumeclaim/" + name + " -n " + namespace + ")   # keep the volume\n" +
+				"kubectl delete persistentvolumeclaim/" + name + " -n " + namespace + "\nflux resume kustomization " + name + " -n flux-system   # it binds",
+			"copy the data to a new claim", strings.Repeat("long ", 60), "a", "b", "c", "d", "e", "f", "g", "h",
+		}
+	}
+	edits := func(n int) *compare.Report {
+		r := &compare.Report{Checked: n, Updated: n}
+		for i := range n {
+			name, namespace := fmt.Sprintf("app%02d", i), fmt.Sprintf("ns%d", i%4)
+			s := result.Subject{Object: namespace + "/" + name, Kind: "PersistentVolumeClaim", APIVersion: "v1", File: fmt.Sprintf("components/c%d.yaml", i%3), Line: 9, Unit: "Flux Kustomization flux-system/" + name}
+			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.accessModes", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: strings.Repeat("it is immutable, ", 9)})
+			r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: result.CostData, Message: "data goes", Must: true, How: how(namespace, name)})
+		}
+		return r
+	}
+	text := printed(t, textFormat, edits(100))
+	if n := screenHeight(text); n > 50 {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+	for part, want := range map[string]int{
+		"\n✗ 3": 3, "components/c2.yaml:9": 1, "flux suspend": 1, "it is immutable": 9, "refused as above": 2,
+		"\n  ways out: as for PersistentVolumeClaim ns0/app00 above (--all": 2,
+	} {
+		if got := strings.Count(text, part); got != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", part, got, want, text)
+		}
+	}
+	for name, change := range map[string]func(r *compare.Report){
+		"all":      func(r *compare.Report) { r.ListAll = true },
+		"one edit": func(r *compare.Report) { *r = *edits(1) },
+	} {
+		r := edits(100)
+		if change(r); strings.Contains(printed(t, textFormat, r), "above") {
+			t.Errorf("%s: something is left out", name)
+		}
+	}
+	other := edits(100)
+	for i := 1; i < 100; i += 3 {
+		other.Replacements[i].How[10] = "i"
+	}
+	if text := printed(t, textFormat, other); strings.Count(text, "flux suspend") != 2 || strings.Count(text, "as for") != 1 {
+		t.Errorf("other ways are not printed:\n%s", text)
+	}
+}
+
+// TestToolsOfAnEdit: an object that several tools apply is one block for one edit, with the ways of each tool.
+func TestToolsOfAnEdit(t *testing.T) {
+	r := clusters(3)
+	for i, unit := range []string{"kustomization overlays/dev", "kustomization overlays/prod", "Flux Kustomization flux-system/shop"} {
+		r.Violations[i].Unit, r.Replacements[i].Unit, r.Unknown = unit, unit, nil
+		r.Violations[i].File, r.Replacements[i].File = "base/web.yaml", "base/web.yaml"
+		r.Violations[i].ObjectLine, r.Replacements[i].ObjectLine = i, i
+		r.Replacements[i].How = []string{"keep it", "kubectl delete deployment/web && kubectl apply -k " + strings.TrimPrefix(unit, "kustomization ")}
+	}
+	r.Replacements[2].How = []string{"keep it", "kubectl delete deployment/web && flux reconcile kustomization shop", "set spec.force"}
+	for f, want := range map[string]string{
+		"text": "✗ Deployment shop/web (base/web.yaml:7 in kustomization overlays/dev)\n  the same in prod, shop\n  spec.selector  line 7: field is immutable\n      \"a\" → \"b\"\n\n" +
+			"  pods stop (cost of a replacement: downtime)\n" +
+			"  in 2 kustomizations: dev, prod:\n  • keep it\n  • replace it; run each command in the cluster that it is for:\n" +
+			"    kubectl delete deployment/web && kubectl apply -k overlays/dev\n    kubectl delete deployment/web && kubectl apply -k overlays/prod\n" +
+			"  in Flux Kustomization flux-system/shop:\n  • keep it\n  • replace it:\n    kubectl delete deployment/web && flux reconcile kustomization shop\n  • set spec.force\n",
+		"markdown": "in Flux Kustomization flux-system/shop:\n\n- keep it\n",
+		"github":   "%0Ain Flux Kustomization flux-system/shop:%0A• keep it%0A",
+	} {
+		i := slices.IndexFunc(Formats(), func(format Format) bool { return format.Name == f })
+		if text := printed(t, Formats()[i], r); strings.Count(text, want) != 1 {
+			t.Errorf("%s lacks\n%s\nin\n%s", f, want, text)
+		}
 	}
 }
 

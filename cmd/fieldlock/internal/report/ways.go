@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,80 +18,144 @@ import (
 //	• replace it (all pods stop until the new ones run); run each command in the cluster that it is for:
 //	  kubectl delete deployment/web && kubectl apply -k overlays/dev
 //	  kubectl delete deployment/web && kubectl apply -k overlays/prod
+//
+// Objects with other ways, as another tool has them, have a list of their own.
 
-// waysOut are the ways out of the objects of a block.
-type waysOut struct {
-	first []string            // the ways of the first object
-	steps map[string][]string // each of their steps, as the objects have it; nil if all have the same
-	left  string              // the first object, if the ways of others differ and are left out
+// remedy is the ways out of an object.
+type remedy struct {
+	of  *result.Subject
+	how []string
 }
 
-// waysOf merges the ways of the objects of a block, of which at most limit may differ. first names the first object.
-func waysOf(lists [][]string, first string, limit int) waysOut {
-	var distinct [][]string
-	for _, ways := range lists {
-		if !slices.ContainsFunc(distinct, func(d []string) bool { return slices.Equal(d, ways) }) {
-			distinct = append(distinct, ways)
+// form returns the ways without the names of the object and its unit: it is equal for ways that differ in them only.
+//
+//	kubectl delete deployment/web -n shop && kubectl apply -k overlays/dev
+//	kubectl delete deployment/… -n … && kubectl apply -k …
+func (r *remedy) form() string {
+	unit := unitKind.ReplaceAllString(r.of.Unit, "")
+	if r.of.Unit == "" {
+		unit = r.of.File
+	}
+	names := append(word.FindAllString(r.of.Object, -1), word.FindAllString(unit, -1)...)
+	text := word.ReplaceAllStringFunc(strings.Join(r.how, "\n\n"), func(w string) string {
+		if slices.Contains(names, w) {
+			return "…"
+		}
+		return w
+	})
+	return severalNames.ReplaceAllString(text, "…")
+}
+
+var (
+	word         = regexp.MustCompile(`[\w.-]+`)
+	severalNames = regexp.MustCompile(`…(/…)+`)
+)
+
+// waysOut are the ways out of objects that have the same ones, apart from names.
+type waysOut struct {
+	of    []*result.Subject
+	form  string              // of all of them
+	first []string            // the ways of the first object
+	steps map[string][]string // each of their steps, as the objects have it; nil if all have the same
+	left  bool                // the ways of the other objects are left out
+	label string              // whose ways these are, if other objects have other ways; "" otherwise
+}
+
+// waysOf merges the ways of objects that have any, of which at most limit may differ in their names.
+func waysOf(list []remedy, limit int) []waysOut {
+	var forms []string
+	alike := map[string][]remedy{}
+	for _, r := range list {
+		if len(r.how) == 0 {
+			continue
+		}
+		form := r.form()
+		if alike[form] == nil {
+			forms = append(forms, form)
+		}
+		alike[form] = append(alike[form], r)
+	}
+	all := make([]waysOut, len(forms))
+	for i, form := range forms {
+		all[i] = mergedWays(alike[form], limit)
+		all[i].form = form
+	}
+	for i := range all {
+		if len(all) > 1 {
+			all[i].label = all[i].whose(all, limit)
 		}
 	}
-	ways := waysOut{first: lists[0]}
+	return all
+}
+
+// mergedWays merges ways that differ in names only.
+func mergedWays(list []remedy, limit int) waysOut {
+	ways := waysOut{first: list[0].how}
+	var distinct [][]string
+	for _, r := range list {
+		ways.of = append(ways.of, r.of)
+		if !slices.ContainsFunc(distinct, func(d []string) bool { return slices.Equal(d, r.how) }) {
+			distinct = append(distinct, r.how)
+		}
+	}
 	if len(distinct) == 1 {
 		return ways
 	}
-	if len(distinct) > limit {
-		ways.left = first
-		return ways
-	}
-	ways.steps = map[string][]string{}
+	steps := map[string][]string{}
 	for i, way := range ways.first {
-		heading, steps := tool.Steps(way)
+		heading, firstSteps := tool.Steps(way)
 		for _, other := range distinct {
-			if len(other) != len(ways.first) {
-				return waysOut{first: lists[0], left: first}
-			}
 			otherHeading, otherSteps := tool.Steps(other[i])
-			if otherHeading != heading || len(otherSteps) != len(steps) {
-				return waysOut{first: lists[0], left: first}
-			}
 			for j, step := range otherSteps {
-				if strings.HasPrefix(step, keepsVolume) && step != steps[j] { // the steps that follow would read the last one's
-					return waysOut{first: lists[0], left: first}
+				needed := strings.HasPrefix(step, keepsVolume) && step != firstSteps[j] // the steps that follow would read the last one's
+				if needed || otherHeading != heading || len(distinct) > limit {
+					ways.left = true
+					return ways
 				}
-				if known := ways.steps[steps[j]]; !slices.Contains(known, step) {
-					ways.steps[steps[j]] = append(known, step)
+				if known := steps[firstSteps[j]]; !slices.Contains(known, step) {
+					steps[firstSteps[j]] = append(known, step)
 				}
 			}
 		}
 	}
+	ways.steps = steps
 	return ways
 }
 
-// ways returns the ways out of the objects of a block.
-func (o *refusedObject) ways(limit int) waysOut {
-	var lists [][]string
-	for _, of := range o.all() {
-		if of.replacement != nil {
-			lists = append(lists, of.replacement.How)
+// whose names the units that have the objects, if those of other ways are in other units; otherwise the objects.
+func (w *waysOut) whose(all []waysOut, limit int) string {
+	b := &block{subjects: w.of}
+	units := b.units()
+	for i := range all {
+		other := &block{subjects: all[i].of}
+		if &all[i] != w && slices.ContainsFunc(other.units(), func(unit string) bool { return slices.Contains(units, unit) }) {
+			units = nil
 		}
 	}
-	return waysOf(lists, o.violations[0].Object, limit)
+	switch len(units) {
+	case 0:
+		return "for " + strings.TrimSuffix(b.title()+": "+b.names(limit), ": ")
+	case 1:
+		return "in " + Printable(units[0])
+	}
+	return "in " + Count(len(units), strings.TrimSpace(unitKind.FindString(units[0]))) + ": " + firstOf(shortest(units), limit)
 }
 
 // waysToKeep returns the ways to keep the objects of a group.
-func waysToKeep(g group[result.Deletion], limit int) waysOut {
-	lists := make([][]string, len(g.items))
+func waysToKeep(g group[result.Deletion], limit int) []waysOut {
+	list := make([]remedy, len(g.items))
 	for i, d := range g.items {
-		lists[i] = d.How
+		list[i] = remedy{&d.Subject, d.How}
 	}
-	return waysOf(lists, g.first().Object, limit)
+	return waysOf(list, limit)
 }
 
-// note says whose ways are printed, if others differ; "" if they do not.
+// note says whose ways are printed, if others are left out; "" if they are not.
 func (w *waysOut) note() string {
-	if w.left == "" {
+	if !w.left {
 		return ""
 	}
-	return "these ways name " + w.left + "; those of the others are alike"
+	return "these ways name " + w.of[0].Object + "; those of the others are alike"
 }
 
 // told is a step as people read it: a text, and the commands that carry it out for the objects of the block. A step may
@@ -140,7 +205,10 @@ func (w *waysOut) tell(step string) []told {
 }
 
 // writeWays prints ways out as a list.
-func writeWays(w io.Writer, ways waysOut, p Palette) {
+func writeWays(w io.Writer, ways *waysOut, p Palette) {
+	if ways.label != "" {
+		fmt.Fprintf(w, "  %s\n", p.Dim(ways.label+":"))
+	}
 	lines := LayWays(ways.first, Printable, func(indent, step string) string {
 		var lines []string
 		for _, t := range ways.tell(step) {
@@ -184,6 +252,9 @@ func (w *waysOut) bullets() []string {
 		}
 		return strings.Join(lines, "\n"+indent)
 	})
+	if w.label != "" {
+		lines = append([]string{w.label + ":"}, lines...)
+	}
 	if note := w.note(); note != "" {
 		lines = append(lines, note)
 	}
@@ -192,6 +263,15 @@ func (w *waysOut) bullets() []string {
 
 // verbatim leaves a text as it is: the formats of code review tools escape the whole message.
 func verbatim(text string) string { return text }
+
+// listsMarkdown lists the ways out of all objects; indent begins each line.
+func listsMarkdown(ways []waysOut, indent string) string {
+	var lists []string
+	for i := range ways {
+		lists = append(lists, ways[i].markdown(indent))
+	}
+	return strings.Join(lists, "\n")
+}
 
 // markdown lists ways out as a list of Markdown; indent begins each line.
 func (w *waysOut) markdown(indent string) string {
@@ -214,6 +294,9 @@ func (w *waysOut) markdown(indent string) string {
 		lines = append(lines, markdownText(note))
 	}
 	var b strings.Builder
+	if w.label != "" {
+		b.WriteString(indent + markdownText(w.label) + ":\n\n")
+	}
 	for _, line := range lines {
 		if item, begins := strings.CutPrefix(line, "• "); begins {
 			line = "- " + item
