@@ -102,7 +102,7 @@ func (d *reading) meaning(r flux.Reference) *meaning {
 			m.files = own
 		}
 	}
-	if m.differ() && d.readers != nil {
+	if m.differ() {
 		d.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s", r.Kind, r.Name, strings.Join(m.files, " or "))
 	}
 	if len(m.files) > 0 {
@@ -120,15 +120,15 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 	})
 }
 
-// isOtherCluster reports whether a directory around a file is that of another cluster than the one of a unit: the
-// largest one that does not hold the root of the unit defines another unit of its name, or of the name of one that it
-// comes from.
+// isOtherCluster reports whether a file, or a directory around it, is that of another cluster than the one of a unit:
+// the largest one that does not hold the root of the unit defines another unit of its name, or of the name of one that
+// it comes from.
 func (s *side) isOtherCluster(u *Unit, file string) bool {
 	root, dir := u.root().File, file
 	for !below(root, path.Dir(dir)) {
 		dir = path.Dir(dir)
 	}
-	return dir != file && slices.ContainsFunc(s.defined, func(other *Unit) bool { return below(other.File, dir) && other.clashes(u) })
+	return slices.ContainsFunc(s.defined, func(other *Unit) bool { return below(other.File, dir) && other.clashes(u) })
 }
 
 // isOwn reports whether the root that applies a unit applies a file, too. Roots in one directory count as one.
