@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -15,6 +16,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -291,7 +293,7 @@ func surfaceNames(t *testing.T) (types, funcs []string) {
 	return slices.Compact(types), funcs
 }
 
-// callMethods calls the methods of a value, with zero arguments and with empty objects.
+// callMethods calls the methods of a value, with zero arguments, with empty objects, and with objects that differ.
 func callMethods(t *testing.T, v reflect.Value, skip func(method string) bool) {
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
@@ -299,7 +301,7 @@ func callMethods(t *testing.T, v reflect.Value, skip func(method string) bool) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, argument := range []func(reflect.Type) reflect.Value{reflect.Zero, empty} {
+			for _, argument := range []func(reflect.Type) reflect.Value{reflect.Zero, empty, differing()} {
 				results, ok := call(t, v.Method(i), argument)
 				if !ok {
 					return
@@ -349,8 +351,29 @@ func call(t *testing.T, f reflect.Value, argument func(reflect.Type) reflect.Val
 
 // empty returns an empty object of a type where there is one, otherwise its zero value.
 func empty(t reflect.Type) reflect.Value {
-	objects := map[string]any{}
-	for _, v := range []any{objects, []byte("{}"), &object{}, &unstructured.Unstructured{Object: objects}, &kudo.Instance{}} {
+	return oneOf(t, map[string]any{}, []byte("{}"), &object{}, &unstructured.Unstructured{Object: map[string]any{}}, &kudo.Instance{})
+}
+
+// differing returns a function that returns another object of a type with each call where there are several: a method
+// that compares two of them sees an update that changes a value. Of another type it returns the zero value.
+func differing() func(reflect.Type) reflect.Value {
+	calls := 0
+	return func(t reflect.Type) reflect.Value {
+		calls++
+		value := strconv.Itoa(calls)
+		content := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"selector": value}}
+		text, err := json.Marshal(content)
+		if err != nil {
+			panic(err)
+		}
+		return oneOf(t, content, text, &object{Spec: value}, &unstructured.Unstructured{Object: content},
+			&kudo.Instance{Name: "a", Parameters: parameter.Values{"SIZE": {Text: value}}})
+	}
+}
+
+// oneOf returns the first of some objects that has a type, otherwise the zero value of the type.
+func oneOf(t reflect.Type, objects ...any) reflect.Value {
+	for _, v := range objects {
 		if reflect.TypeOf(v).AssignableTo(t) && (t.Kind() != reflect.Interface || t.NumMethod() > 0 || t == reflect.TypeFor[any]()) {
 			return reflect.ValueOf(v)
 		}
