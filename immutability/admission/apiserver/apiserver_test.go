@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -482,6 +483,48 @@ func TestUpdateStrategy(t *testing.T) {
 				if !strings.Contains(err.Error(), text) {
 					t.Errorf("%v has no %q: %s", err, text, row.reason)
 				}
+			}
+		})
+	}
+}
+
+// TestUpdateStrategyNormalizes: a normalized field is compared as if its zero value were absent, and the object is
+// stored as it was sent.
+func TestUpdateStrategyNormalizes(t *testing.T) {
+	var schema spec.Schema
+	err := schema.UnmarshalJSON([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"terminationGracePeriodSeconds": {"type": "integer", "x-kubernetes-immutable": true, "x-kubernetes-normalize": "zero"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scheme()
+	wrapped, err := apiserver.NewUpdateStrategy(strategy{scheme: s}, locksOf(t, immutability.MustCompile(&schema), s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := func(seconds *int64) *example.Pod {
+		p := pod("a")
+		p.Spec.TerminationGracePeriodSeconds = seconds
+		return p
+	}
+	for _, row := range []struct {
+		name     string
+		new, old *int64
+		refused  bool
+	}{
+		{"absent becomes zero", new(int64(0)), nil, false},
+		{"zero becomes absent", nil, new(int64(0)), false},
+		{"zero becomes a value", new(int64(5)), new(int64(0)), true},
+		{"a value becomes absent", nil, new(int64(5)), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			sent := after(row.new)
+			err := rest.BeforeUpdate(wrapped, genericapirequest.WithNamespace(context.Background(), "ns"), sent, after(row.old))
+			if apierrors.IsInvalid(err) != row.refused || !row.refused && err != nil {
+				t.Fatalf("refused is %t, want %t: %v", err != nil, row.refused, err)
+			}
+			if got := sent.Spec.TerminationGracePeriodSeconds; !reflect.DeepEqual(got, row.new) {
+				t.Errorf("%v is stored, not what was sent", got)
 			}
 		})
 	}
