@@ -87,7 +87,7 @@ func (c *renderCommand) run(args []string) error {
 		args = []string{"."}
 	}
 	options := c.unitOptions(kinds, c.project, nil)
-	options.Texts, options.Origins = true, true
+	options.Texts = true
 	if repo, err := git.Open("."); err == nil {
 		c.repository(&options, repo)
 	}

@@ -264,7 +264,6 @@ func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 // for the files as they are written, and from other arguments as they are.
 func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compare.Input) error {
 	options := c.unitOptions(c.options.Builtin, c.project, c.progress.step)
-	options.Origins = true
 	if repo, err := git.Open("."); err == nil {
 		c.repository(&options, repo)
 	}

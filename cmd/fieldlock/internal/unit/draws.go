@@ -27,7 +27,7 @@ func (c *comparison) withoutRandom(p unitPair, news, olds []Object) (kept []Obje
 	if !p.new.random || !c.news.draws(p.new) {
 		return olds
 	}
-	again, _, err := c.news.renderAnew(p.new, false)
+	again, _, err := c.news.renderAnew(p.new)
 	if err != nil || len(again) != len(news) {
 		return olds
 	}
@@ -59,7 +59,7 @@ func (c *comparison) withoutRandom(p unitPair, news, olds []Object) (kept []Obje
 func (c *comparison) drawAgain(u *Unit) []Object {
 	drawn := []Object{}
 	for range 2 {
-		again, _, _ := c.olds.renderAnew(u, false) // it did not fail before
+		again, _, _ := c.olds.renderAnew(u) // it did not fail before
 		drawn = append(drawn, again...)
 	}
 	return drawn

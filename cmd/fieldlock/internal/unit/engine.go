@@ -133,7 +133,7 @@ func (s *side) result(u *Unit) *rendering {
 			r.objects, r.lacks, r.err = of.objects, of.lacks, of.err
 			return
 		}
-		r.objects, r.lacks, r.err = s.renderAnew(u, s.Origins)
+		r.objects, r.lacks, r.err = s.renderAnew(u)
 		if s.Step != nil {
 			s.Step()
 		}
@@ -217,7 +217,7 @@ func (s *side) at(dir string) []*Unit {
 }
 
 // renderAnew renders a unit once more.
-func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rendered.NotCovered, err error) {
+func (s *side) renderAnew(u *Unit) (objects []Object, lacks *rendered.NotCovered, err error) {
 	job, err := u.job(s.tree)
 	if err == nil {
 		err = u.fetch(s.Fetch, s.tree, job)
@@ -225,7 +225,7 @@ func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rende
 	if err != nil {
 		return nil, nil, err
 	}
-	job.Origins = origins
+	job.Texts = s.Texts
 	list, lacks, err := s.pool.Render(job)
 	if err != nil {
 		return nil, nil, err
@@ -236,12 +236,9 @@ func (s *side) renderAnew(u *Unit, origins bool) (objects []Object, lacks *rende
 			return nil, nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
-			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
+			object := Object{Document: d, File: o.File, Role: o.Role, Unknown: o.Unknown}
 			if below(o.File, helm.Fetched) {
 				object.File = u.File
-			}
-			if below(o.Cause, helm.Fetched) {
-				object.Cause = ""
 			}
 			if s.Texts {
 				object.Text = o.YAML

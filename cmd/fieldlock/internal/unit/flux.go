@@ -86,7 +86,7 @@ func fluxKustomizations() *kind {
 		if err != nil {
 			return nil, err
 		}
-		f.NoOrigins, f.Lacking = !job.Origins, job.Lacking
+		f.Lacking = job.Lacking
 		return f.Build(ctx, files, s.referenced)
 	})
 	return k

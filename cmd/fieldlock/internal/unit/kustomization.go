@@ -47,7 +47,7 @@ func kustomizations() *kind {
 		return kustomize.Files(t, u.dir, o)
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
-		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins, JSON: !job.Origins, Lacking: job.Lacking}
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, JSON: !job.Texts, Lacking: job.Lacking}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k

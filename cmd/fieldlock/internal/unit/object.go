@@ -19,12 +19,12 @@ import (
 type Object struct {
 	// Document is the object as it is rendered. Its positions are not those of a file.
 	*yamldoc.Document
-	// File is the file of the tree that the object is written in, or the template that prints it, "" where that is not
-	// known; Cause is the file that last changed it on its way, if any.
-	File, Cause string
-	Role        rendered.Role
-	Unknown     []string // places whose values the tree does not tell, as JSON pointers
-	Text        []byte   // with Options.Texts, as the tool prints it
+	// File is the file of the tree that the object is written in, or the template that prints it, "" where the tool does
+	// not tell.
+	File    string
+	Role    rendered.Role
+	Unknown []string // places whose values the tree does not tell, as JSON pointers
+	Text    []byte   // with Options.Texts, as the tool prints it
 }
 
 // nameOf returns namespace and name of an object.

@@ -26,8 +26,8 @@ type Set struct {
 
 // Place returns where an object of a unit is written: the file of the tree as messages name it, and the line.
 func (s *Set) Place(u *Unit, o Object) (file string, line int) {
-	d := s.side.place(u, o)
-	return d.File, d.Position().Line
+	at := s.side.place(u, o).Place(nil)
+	return at.File, at.Line
 }
 
 // Manifests returns the objects of the set, those of each unit as one file, and the files that no unit reads.

@@ -56,8 +56,8 @@ type Options struct {
 	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever
 	// revision they name.
 	Repository Repository
-	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
-	Texts, Origins bool
+	// Texts keeps the texts of objects, for those who print them.
+	Texts bool
 	// Limits bound the rendering.
 	Limits worker.Limits
 	// Step, unless nil, is called after each unit that is rendered.

@@ -282,8 +282,8 @@ type Options struct {
 	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same
 	// one.
 	Revision string
-	// NoOrigins makes kustomizations print JSON without origins: see [kustomize.Options].
-	NoOrigins bool
+	// JSON makes kustomizations print JSON, which costs less to print and to read.
+	JSON bool
 	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
 	Lacking *rendered.Lacking
 }

@@ -120,7 +120,7 @@ func (a *Application) Builds(tree fs.FS) (dir string) {
 
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, NoOrigins: o.NoOrigins, JSON: o.NoOrigins, Lacking: o.Lacking}
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, JSON: o.JSON, Lacking: o.Lacking}
 	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
 		build.KubeVersion = spec.KubeVersion
 	}

@@ -77,7 +77,7 @@ func (k *Kustomization) Build(ctx context.Context, files fs.FS, lookup Lookup) (
 		return nil, err
 	}
 	options := generated.options()
-	options.NoOrigins, options.Lacking = k.NoOrigins, k.Lacking
+	options.Lacking = k.Lacking
 	objects, err := kustomize.Build(ctx, files, k.Path, options)
 	if err != nil {
 		return nil, err

@@ -53,9 +53,8 @@ func ExampleKustomization_Build() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("# %s\n%s", objects[0].File, objects[0].YAML)
+	fmt.Printf("%s", objects[0].YAML)
 	// Output:
-	// # apps/web.yaml
 	// apiVersion: v1
 	// kind: Service
 	// metadata:
@@ -134,7 +133,7 @@ func render(unit map[string]any, tree fstest.MapFS, lookup flux.Lookup) (files, 
 	found, err := k.Build(context.Background(), read, lookup)
 	var text strings.Builder
 	for _, o := range found {
-		fmt.Fprintf(&text, "# %s", o.File)
+		text.WriteString("---")
 		if o.Unknown != nil {
 			unknown, _ := json.Marshal(o.Unknown)
 			fmt.Fprintf(&text, " unknown: %s", unknown)

@@ -28,10 +28,9 @@ type Kustomization struct {
 	Source Reference
 	// Force replaces objects that cannot be updated. Prune deletes objects that are no longer rendered.
 	Force, Prune bool
-	// NoOrigins, Elsewhere and Lacking are those of [kustomize.Options].
+	// Elsewhere and Lacking are those of [kustomize.Options].
 	Elsewhere *[]helm.Dependency
 	Lacking   *rendered.Lacking
-	NoOrigins bool
 	// Ignore is the field of that name of the source: what it leaves out, besides what .sourceignore files say.
 	Ignore string
 

@@ -58,8 +58,7 @@ func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Ob
 	return objects, nil
 }
 
-// run builds a kustomization of the objects and the renderer's patches and images. Each object is a file, so that what
-// comes out of it is known.
+// run builds a kustomization of the objects and the renderer's patches and images.
 func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
 	files := fstest.MapFS{}
 	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
@@ -98,12 +97,30 @@ func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]re
 	if err != nil {
 		return nil, err
 	}
-	for i := range built {
-		var source int
-		if _, err := fmt.Sscanf(built[i].File, "object-%d.yaml", &source); err != nil {
-			return nil, fmt.Errorf("an object comes from %q", built[i].File)
-		}
-		built[i].File, built[i].Role, built[i].Cause = objects[source].File, objects[source].Role, objects[source].Cause
+	return built, keepOrigins(built, objects)
+}
+
+// keepOrigins gives the objects that a kustomization printed the files and roles that they had before. An object that a
+// patch renamed has neither.
+func keepOrigins(built, before []rendered.Object) error {
+	type id struct {
+		APIVersion, Kind string
+		Metadata         struct{ Namespace, Name string }
 	}
-	return built, nil
+	known := map[id]rendered.Object{}
+	for _, o := range before {
+		var as id
+		if err := yaml.Unmarshal(o.YAML, &as); err != nil {
+			return err
+		}
+		known[as] = o
+	}
+	for i := range built {
+		var as id
+		if err := yaml.Unmarshal(built[i].YAML, &as); err != nil {
+			return err
+		}
+		built[i].File, built[i].Role = known[as].File, known[as].Role
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ import (
 // TestCases runs the cases of testdata. The comment of a case says why it exists. Its files are the tree; a file whose
 // content is "link: TARGET" is a link. The kustomization of the directory live is built. The file want/files has what
 // Files returns (without the link and file names that begin with live/, where this is "same", all files of the tree);
-// want/objects what Build prints, with the origins of each object in a comment; want/error the error instead. The file
+// want/objects what Build prints, each object behind "---"; want/error the error instead. The file
 // options has the word anywhere.
 func TestCases(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
@@ -98,15 +98,11 @@ func describe(err error) string {
 	return fmt.Sprintf("other: %v\n", err)
 }
 
-// show returns objects as text, each below the files that it comes from.
+// show returns objects as text.
 func show(objects []rendered.Object) string {
 	var text strings.Builder
 	for _, o := range objects {
-		fmt.Fprintf(&text, "# %s", o.File)
-		if o.Cause != "" {
-			fmt.Fprintf(&text, " < %s", o.Cause)
-		}
-		fmt.Fprintf(&text, "\n%s", o.YAML)
+		fmt.Fprintf(&text, "---\n%s", o.YAML)
 	}
 	return text.String()
 }

@@ -164,8 +164,7 @@ func (w *walk) renderCharts(o Options) error {
 			if err != nil {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}
-			w.disk.generate(name, content, object.File)
-			c.k.holds[object.File] = true
+			w.disk.generate(name, content)
 			added[c.k] = append(added[c.k], path.Base(name))
 		}
 	}
@@ -174,7 +173,7 @@ func (w *walk) renderCharts(o Options) error {
 		if err != nil {
 			return &rendered.Invalid{File: k.file, Err: err}
 		}
-		w.disk.generate(k.file, content, k.file)
+		w.disk.generate(k.file, content)
 	}
 	return nil
 }

@@ -38,8 +38,6 @@ type disk struct {
 	tree fs.FS
 	// generated are files, by name, that replace those of the tree or are added to it.
 	generated map[string][]byte
-	// sources are the files of the tree, by the names of the generated files, that people see instead.
-	sources map[string]string
 	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be
 	// nil.
 	passed func(name string)
@@ -59,17 +57,8 @@ type place struct {
 
 var _ filesys.FileSystem = (*disk)(nil)
 
-// generate adds a file, which people see as the file source.
-func (d *disk) generate(name string, content []byte, source string) {
-	d.put(name, content)
-	if d.sources == nil {
-		d.sources = map[string]string{}
-	}
-	d.sources[name] = source
-}
-
-// put replaces a file.
-func (d *disk) put(name string, content []byte) {
+// generate adds a file, or replaces one of the tree.
+func (d *disk) generate(name string, content []byte) {
 	if d.generated == nil {
 		d.generated = map[string][]byte{}
 	}

@@ -133,7 +133,7 @@ func (k *kustomization) follow(w *walk, file reference) {
 	for _, r := range k.Resources {
 		file.text = r
 		w.note(k.resource(w, file, func(name string) error {
-			w.objects[name], k.holds[name] = true, true
+			w.objects[name] = true
 			return nil
 		}))
 	}
@@ -206,11 +206,7 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}
-	p := path.Join(top, k.dir, file.text)
-	if dir, _, err := w.disk.find(p); err == nil {
-		k.includes = append(k.includes, dir)
-	}
-	return w.directory(p, file)
+	return w.directory(path.Join(top, k.dir, file.text), file)
 }
 
 // plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a

@@ -30,10 +30,9 @@ func ExampleBuild() {
 		return
 	}
 	for _, object := range objects {
-		fmt.Printf("# written in %s, changed by %s\n%s", object.File, object.Cause, object.YAML)
+		fmt.Printf("%s", object.YAML)
 	}
 	// Output:
-	// # written in base/service.yaml, changed by live/kustomization.yaml
 	// apiVersion: v1
 	// kind: Service
 	// metadata:

@@ -56,7 +56,7 @@ func (w *walk) leaveOutEncrypted() error {
 			if err := w.options.Lacking.Lacks(from.notCovered("%s is encrypted by git-crypt", name)); err != nil {
 				return err
 			}
-			w.disk.generate(name, []byte("# encrypted\n"), name) // a kustomization without any resource would be a mistake
+			w.disk.generate(name, []byte("# encrypted\n")) // a kustomization without any resource would be a mistake
 		}
 	}
 	return nil

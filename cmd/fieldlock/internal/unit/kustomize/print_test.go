@@ -16,7 +16,6 @@ import (
 // sameInJSON builds a kustomization in JSON, and compares the objects with those that kustomize prints.
 func sameInJSON(t *testing.T, tree fstest.MapFS, o kustomize.Options) {
 	t.Helper()
-	o.NoOrigins = true
 	want, wantErr := kustomize.Build(context.Background(), tree, "live", o)
 	o.JSON = true
 	got, err := kustomize.Build(context.Background(), tree, "live", o)

@@ -57,7 +57,6 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 			return "", from.invalid("%w", err)
 		}
 		k.replace(w, from.text, filepath.ToSlash(below))
-		k.includes = append(k.includes, target)
 		return target, nil
 	}
 	if each == nil {
@@ -68,7 +67,7 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 		return "", from.invalid("%s: %w", from.text, err)
 	}
 	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(w.replaced[k]))) // a file has to be below its kustomization
-	w.disk.generate(name, content, k.file)
+	w.disk.generate(name, content)
 	k.replace(w, from.text, path.Base(name))
 	return "", each(name)
 }
@@ -103,7 +102,7 @@ func (w *walk) replaceRemotes() error {
 			return &rendered.Invalid{File: k.file, Err: err}
 		}
 		k.content = content
-		w.disk.generate(k.file, content, k.file)
+		w.disk.generate(k.file, content)
 	}
 	return nil
 }

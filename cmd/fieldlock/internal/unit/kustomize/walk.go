@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path"
 	"strings"
 	"sync"
@@ -52,8 +51,6 @@ type Options struct {
 	Lacking *rendered.Lacking
 	// Parsed, unless nil, keeps what kustomization files say, for others to find.
 	Parsed *Parsed
-	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
-	NoOrigins bool
 	// JSON makes [Build] print JSON, which costs less to print and to read.
 	JSON bool
 }
@@ -118,7 +115,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		if name == "" {
 			name = path.Join(dir, konfig.DefaultKustomizationFileName())
 		}
-		w.disk.generate(name, o.Kustomization, name)
+		w.disk.generate(name, o.Kustomization)
 	}
 	return w
 }
@@ -161,8 +158,6 @@ type kustomization struct {
 	types.Kustomization
 	dir, file string
 	content   []byte
-	holds     map[string]bool // the files of its objects: resources, charts, and its own for what it generates
-	includes  []string        // the directories that it includes, components last
 }
 
 // A chart is one entry of helmCharts.
@@ -206,11 +201,8 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
 	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
-	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
 }
-
-// anyContent returns the content of a file of any size.
-func (w *walk) anyContent(name string) ([]byte, error) { return w.content(name, math.MaxInt64) }
 
 // content returns the content of a file that is not larger than limit.
 func (w *walk) content(name string, limit int64) ([]byte, error) {

@@ -17,9 +17,6 @@ type Object struct {
 	// File is the path, below the root of the tree and with slashes, of the file that the object was written in, or of
 	// the template that printed it; "" where the tool does not tell.
 	File string
-	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay;
-	// "" if none did.
-	Cause string
 	// Unknown are the places, as JSON pointers (RFC 6901), whose values the tree does not tell, such as those of a
 	// variable from an encrypted Secret; "" is the whole object. The text there is a marker or the default of a
 	// variable: where old and new text are equal, the values can be taken as equal; where they differ, nothing is

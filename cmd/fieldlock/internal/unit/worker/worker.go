@@ -32,8 +32,8 @@ type Job struct {
 	Dir string
 	// Spec is what else the renderer has to know, in its own encoding.
 	Spec []byte
-	// Origins asks for the origins of objects, where they cost extra.
-	Origins bool
+	// Texts asks for objects in YAML as the tool prints them, where JSON costs less.
+	Texts bool
 	// Files are the contents of the files that it may read, by their paths below the root of the tree.
 	Files map[string][]byte
 	// Links are the texts of links, by their paths.
