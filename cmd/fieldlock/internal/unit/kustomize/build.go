@@ -49,10 +49,12 @@ package kustomize
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,14 +88,11 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := w.leaveOutEncrypted(); err != nil {
 		return nil, err
 	}
-	if err := w.replaceRemotes(); err != nil {
-		return nil, err
-	}
 	if err := w.renderCharts(o); err != nil {
 		return nil, err
 	}
-	if content, ok := w.disk.generated[k.file]; ok {
-		k.content = content
+	if err := w.rewrite(); err != nil {
+		return nil, err
 	}
 	built, err := w.disk.build(k.dir, o)
 	if err != nil {
@@ -132,8 +131,55 @@ func (w *walk) check(dir string) (k *kustomization, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k, _, err = w.read(dir)
-	return k, err
+	return w.read(dir)
+}
+
+// rewrite replaces the kustomization files that name what kustomize does not get: references to what is elsewhere,
+// generators without their files, and charts.
+func (w *walk) rewrite() error {
+	for _, k := range w.known {
+		if len(k.replaced)+len(k.without)+len(k.HelmCharts) == 0 {
+			continue
+		}
+		content, err := k.rewritten()
+		if err != nil {
+			return &rendered.Invalid{File: k.file, Err: err}
+		}
+		w.disk.generate(k.file, content)
+	}
+	return nil
+}
+
+// rewritten returns the kustomization as kustomize gets it. It always has a list of resources: a file without any field
+// would be a mistake.
+func (k *kustomization) rewritten() ([]byte, error) {
+	spec := struct {
+		types.Kustomization `json:",inline"`
+		Resources           []string `json:"resources"`
+	}{k.Kustomization, append(k.replacedIn(k.Resources), k.charts...)}
+	spec.Components = k.replacedIn(k.Components)
+	spec.ConfigMapGenerator = slices.DeleteFunc(slices.Clone(k.ConfigMapGenerator), func(g types.ConfigMapArgs) bool {
+		return k.without[[2]string{"ConfigMap", g.Name}]
+	})
+	spec.SecretGenerator = slices.DeleteFunc(slices.Clone(k.SecretGenerator), func(g types.SecretArgs) bool {
+		return k.without[[2]string{"Secret", g.Name}]
+	})
+	spec.HelmCharts, spec.HelmGlobals = nil, nil
+	return json.Marshal(spec)
+}
+
+// replacedIn returns a list of references with what takes the place of some.
+func (k *kustomization) replacedIn(list []string) []string {
+	kept := []string{}
+	for _, ref := range list {
+		if by, ok := k.replaced[ref]; ok {
+			ref = by
+		}
+		if ref != "" {
+			kept = append(kept, ref)
+		}
+	}
+	return kept
 }
 
 // building is held while kustomize builds: its OpenAPI schema is a package variable.

@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -25,8 +24,8 @@ import (
 // as it treats what helm prints: the annotation that marks them is its own.
 
 // chart follows the references of one entry of helmCharts.
-func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) error {
-	from.text = spec.Name
+func (k *kustomization) chart(w *walk, spec types.HelmChart) error {
+	from := k.at(spec.Name)
 	home := types.HelmDefaultHome
 	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
 		home = k.HelmGlobals.ChartHome
@@ -81,7 +80,6 @@ func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 		return c.from.notCovered("%s", err)
 	}
 	if _, err := fs.Stat(w.disk.tree, path.Join(c.dir, "Chart.yaml")); err != nil {
-		w.chartless = append(w.chartless, k)
 		return w.options.Lacking.Lacks(c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo))
 	}
 	if valuesErr != nil {
@@ -146,17 +144,10 @@ func (w *walk) checkNamespaces() error {
 
 // renderCharts renders all charts and puts their objects in their place.
 func (w *walk) renderCharts(o Options) error {
-	added := map[*kustomization][]string{}
-	for _, k := range w.chartless {
-		added[k] = nil
-	}
 	for i, c := range w.charts {
 		objects, err := c.render(w.disk.tree, o)
 		if err != nil {
 			return err
-		}
-		if _, ok := added[c.k]; !ok {
-			added[c.k] = nil // a chart without objects is taken out, too
 		}
 		for j, object := range objects {
 			name := path.Join(c.k.dir, fmt.Sprintf(".chart-%d-%d.yaml", i, j))
@@ -165,15 +156,8 @@ func (w *walk) renderCharts(o Options) error {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}
 			w.disk.generate(name, content)
-			added[c.k] = append(added[c.k], path.Base(name))
+			c.k.charts = append(c.k.charts, path.Base(name))
 		}
-	}
-	for k, resources := range added {
-		content, err := withoutCharts(k.content, resources)
-		if err != nil {
-			return &rendered.Invalid{File: k.file, Err: err}
-		}
-		w.disk.generate(k.file, content)
 	}
 	return nil
 }
@@ -271,25 +255,4 @@ func (w *walk) mark(object []byte) ([]byte, error) {
 		text.Write(content)
 	}
 	return text.Bytes(), nil
-}
-
-// withoutCharts takes the charts out of a kustomization file and adds resources.
-func withoutCharts(content []byte, resources []string) ([]byte, error) {
-	return withFields(content, func(fields map[string]json.RawMessage) error {
-		var all []string
-		for key, value := range fields {
-			switch strings.ToLower(key) {
-			case "helmcharts", "helmglobals", "helmchartinflationgenerator":
-				delete(fields, key)
-			case "resources":
-				if err := json.Unmarshal(value, &all); err != nil {
-					return err
-				}
-				delete(fields, key)
-			}
-		}
-		list, err := json.Marshal(append(append([]string{}, all...), resources...))
-		fields["resources"] = list
-		return err
-	})
 }

@@ -80,7 +80,7 @@ func (w *walk) directory(p string, from reference) error {
 	w.done[dir] = true
 	w.visiting = append(w.visiting, dir)
 	defer func() { w.visiting = w.visiting[:len(w.visiting)-1] }()
-	k, file, err := w.read(dir)
+	k, err := w.read(dir)
 	if err != nil {
 		w.note(err)
 		w.followMentioned(dir)
@@ -89,7 +89,7 @@ func (w *walk) directory(p string, from reference) error {
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
 	w.visits[dir], w.known[dir] = 1, k
-	k.follow(w, file)
+	k.follow(w)
 	w.namespaces = w.namespaces[:len(w.namespaces)-1]
 	return w.count(w.visits[dir], from, w.visiting[:len(w.visiting)-1])
 }
@@ -122,35 +122,32 @@ func (w *walk) count(visits int, from reference, way []string) error {
 }
 
 // follow follows all references, in the order in which kustomize does.
-func (k *kustomization) follow(w *walk, file reference) {
-	w.loadAll(k.dir, file, k.loaded())
+func (k *kustomization) follow(w *walk) {
+	w.loadAll(k.dir, k.at(""), k.loaded())
 	for _, g := range k.ConfigMapGenerator {
-		k.generator(w, file, "configmapgenerator", g.GeneratorArgs)
+		k.generator(w, "ConfigMap", g.GeneratorArgs)
 	}
 	for _, g := range k.SecretGenerator {
-		k.generator(w, file, "secretgenerator", g.GeneratorArgs)
+		k.generator(w, "Secret", g.GeneratorArgs)
 	}
 	for _, r := range k.Resources {
-		file.text = r
-		w.note(k.resource(w, file, func(name string) error {
+		w.note(k.resource(w, k.at(r), func(name string) error {
 			w.objects[name] = true
 			return nil
 		}))
 	}
 	for _, c := range k.Components {
-		file.text = c
-		w.note(k.include(w, file))
+		w.note(k.include(w, k.at(c)))
 	}
 	for _, spec := range k.HelmCharts {
-		w.note(k.chart(w, file, spec))
+		w.note(k.chart(w, spec))
 	}
 	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
-		k.plugins(w, file, list)
+		k.plugins(w, list)
 	}
 	//lint:ignore SA1019 kustomize still reads it
 	for _, p := range k.PatchesStrategicMerge {
-		file.text = string(p)
-		w.note(k.inlineOrFile(w, file))
+		w.note(k.inlineOrFile(w, k.at(string(p))))
 	}
 }
 
@@ -211,9 +208,9 @@ func (k *kustomization) include(w *walk, file reference) error {
 
 // plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a
 // kustomization that renders objects; only the objects of builtin plugins are accepted.
-func (k *kustomization) plugins(w *walk, file reference, list []string) {
+func (k *kustomization) plugins(w *walk, list []string) {
 	for _, text := range list {
-		file.text = text
+		file := k.at(text)
 		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
 			w.note(k.pluginObjects(w, file, []byte(text)))
 			continue

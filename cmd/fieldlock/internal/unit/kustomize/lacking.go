@@ -26,19 +26,6 @@ import (
 // Patches and components are never left out: they change what is here. Of a kustomization file that cannot be read,
 // each word may be a reference, so that what it mentions is not taken for something that is applied by itself.
 
-// withoutGenerators returns a list of generators without some, by their field in small letters and their name.
-func withoutGenerators(value json.RawMessage, field string, without map[[2]string]bool) (json.RawMessage, error) {
-	var list []map[string]any
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(g map[string]any) bool {
-		name, _ := g["name"].(string)
-		return without[[2]string{field, name}]
-	})
-	return json.Marshal(list)
-}
-
 // leaveOutEncrypted leaves out the resources whose files are encrypted.
 func (w *walk) leaveOutEncrypted() error {
 	for _, dir := range slices.Sorted(maps.Keys(w.known)) {
@@ -52,8 +39,7 @@ func (w *walk) leaveOutEncrypted() error {
 			if err != nil || !yamldoc.IsEncrypted(content) {
 				continue
 			}
-			from := reference{k.file, k.content, ref}
-			if err := w.options.Lacking.Lacks(from.notCovered("%s is encrypted by git-crypt", name)); err != nil {
+			if err := w.options.Lacking.Lacks(k.at(ref).notCovered("%s is encrypted by git-crypt", name)); err != nil {
 				return err
 			}
 			w.disk.generate(name, []byte("# encrypted\n")) // a kustomization without any resource would be a mistake
@@ -81,20 +67,14 @@ func (w *walk) tellApart() {
 	}
 }
 
-// generator looks for the files of a generator, each written as FILE or KEY=FILE. Without one that the tree lacks, the
-// kustomization is built without the generator.
-func (k *kustomization) generator(w *walk, file reference, field string, g types.GeneratorArgs) {
-	for _, file.text = range slices.Concat(g.EnvSources, g.FileSources) {
-		err := w.load(k.dir, file)
+// generator looks for the files of a generator of a kind, each written as FILE or KEY=FILE. Without one that the tree
+// lacks, the kustomization is built without the generator.
+func (k *kustomization) generator(w *walk, kind string, g types.GeneratorArgs) {
+	for _, ref := range slices.Concat(g.EnvSources, g.FileSources) {
+		err := w.load(k.dir, k.at(ref))
 		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
-			err = w.options.Lacking.Lacks(file.notCovered("%s is not in this repository", file.text))
-			if w.without == nil {
-				w.without = map[*kustomization]map[[2]string]bool{}
-			}
-			if w.without[k] == nil {
-				w.without[k] = map[[2]string]bool{}
-			}
-			w.without[k][[2]string{field, g.Name}] = true
+			err = w.options.Lacking.Lacks(k.at(ref).notCovered("%s is not in this repository", ref))
+			k.without[[2]string{kind, g.Name}] = true
 		}
 		w.note(err)
 	}

@@ -24,15 +24,15 @@ func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) err
 		return nil
 	}
 	w.plugins[[2]string{k.dir, sub}] = true
-	collection, from, err := w.read(sub)
+	collection, err := w.read(sub)
 	if err != nil {
 		return err
 	}
 	if !collection.onlyCollects() {
-		return file.notCovered("%s does more than to list plugins", from.file)
+		return file.notCovered("%s does more than to list plugins", collection.file)
 	}
 	for _, text := range collection.Resources {
-		from.text = text
+		from := collection.at(text)
 		if isURL(text) || isRepository(text) {
 			w.note(from.notCovered("%s is not in this repository", text))
 			continue

@@ -1,16 +1,13 @@
 package kustomize
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // Kustomize gets files and bases that are named by a URL from the network. Here, they were fetched before, and
@@ -42,7 +39,7 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 		err = from.notCovered("%s is not in this repository", from.text)
 		if slices.Contains(k.Resources, from.text) { // a component changes what is here
 			err = w.options.Lacking.Lacks(err)
-			k.replace(w, from.text, "")
+			k.replaced[from.text] = ""
 		}
 		return "", err
 	}
@@ -56,7 +53,7 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 		if err != nil {
 			return "", from.invalid("%w", err)
 		}
-		k.replace(w, from.text, filepath.ToSlash(below))
+		k.replaced[from.text] = filepath.ToSlash(below)
 		return target, nil
 	}
 	if each == nil {
@@ -66,73 +63,8 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	if err != nil {
 		return "", from.invalid("%s: %w", from.text, err)
 	}
-	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(w.replaced[k]))) // a file has to be below its kustomization
+	name := path.Join(k.dir, fmt.Sprintf(".fetched-%d.yaml", len(k.replaced))) // a file has to be below its kustomization
 	w.disk.generate(name, content)
-	k.replace(w, from.text, path.Base(name))
+	k.replaced[from.text] = path.Base(name)
 	return "", each(name)
-}
-
-// replaceRemotes puts what was fetched in the place of URLs, and leaves out what the kustomization is built without.
-func (w *walk) replaceRemotes() error {
-	changed := map[*kustomization]bool{}
-	for k := range w.replaced {
-		changed[k] = true
-	}
-	for k := range w.without {
-		changed[k] = true
-	}
-	for k := range changed {
-		by := w.replaced[k]
-		content, err := withFields(k.content, func(fields map[string]json.RawMessage) error {
-			for key, value := range fields {
-				var err error
-				switch strings.ToLower(key) {
-				case "resources", "bases", "components":
-					fields[key], err = replacedIn(value, by)
-				case "configmapgenerator", "secretgenerator":
-					fields[key], err = withoutGenerators(value, strings.ToLower(key), w.without[k])
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return &rendered.Invalid{File: k.file, Err: err}
-		}
-		k.content = content
-		w.disk.generate(k.file, content)
-	}
-	return nil
-}
-
-// replace puts something in the place of a reference, "" to leave it out.
-func (k *kustomization) replace(w *walk, text, by string) {
-	if w.replaced == nil {
-		w.replaced = map[*kustomization]map[string]string{}
-	}
-	if w.replaced[k] == nil {
-		w.replaced[k] = map[string]string{}
-	}
-	w.replaced[k][text] = by
-}
-
-// replacedIn returns a list of references with what takes the place of some.
-func replacedIn(value json.RawMessage, by map[string]string) (json.RawMessage, error) {
-	var list []string
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
-	}
-	kept := []string{}
-	for _, ref := range list {
-		name, ok := by[ref]
-		switch {
-		case !ok:
-			kept = append(kept, ref)
-		case name != "":
-			kept = append(kept, name)
-		}
-	}
-	return json.Marshal(kept)
 }

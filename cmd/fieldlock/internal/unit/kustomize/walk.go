@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -77,12 +75,6 @@ type walk struct {
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
-	// replaced is what takes the place of references in kustomizations: "" for what is left out.
-	replaced map[*kustomization]map[string]string
-	// without are the generators that a kustomization is built without, by their field and name.
-	without map[*kustomization]map[[2]string]bool
-	// chartless are the kustomizations with charts that are left out.
-	chartless []*kustomization
 	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or
 	// not it can be built.
 	failed error
@@ -157,7 +149,11 @@ func (r reference) invalid(format string, args ...any) error {
 type kustomization struct {
 	types.Kustomization
 	dir, file string
-	content   []byte
+	written   []byte // the file as it is in the tree, if it is there
+
+	replaced map[string]string  // what takes the place of references, "" for those that are left out
+	without  map[[2]string]bool // generators that are left out, by kind and name
+	charts   []string           // files with the objects of charts, which become resources
 }
 
 // A chart is one entry of helmCharts.
@@ -172,37 +168,40 @@ type chart struct {
 }
 
 // read reads the kustomization file of a directory as kustomize does, except for warnings.
-func (w *walk) read(dir string) (*kustomization, reference, error) {
-	var file reference
+func (w *walk) read(dir string) (*kustomization, error) {
+	name := ""
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
-		name, isDir, err := w.disk.find(path.Join(top, dir, base))
+		found, isDir, err := w.disk.find(path.Join(top, dir, base))
 		if err != nil || isDir {
 			continue
 		}
-		if file.file != "" {
-			return nil, file, &rendered.Invalid{File: name, Err: fmt.Errorf("a directory has one kustomization file; %s is another", file.file)}
+		if name != "" {
+			return nil, &rendered.Invalid{File: found, Err: fmt.Errorf("a directory has one kustomization file; %s is another", name)}
 		}
-		file.file = name
+		name = found
 		w.files[name] = true
 	}
-	if file.file == "" {
-		return nil, file, &rendered.Invalid{File: dir, Err: errors.New("no kustomization.yaml, kustomization.yml or Kustomization")}
+	if name == "" {
+		return nil, &rendered.Invalid{File: dir, Err: errors.New("no kustomization.yaml, kustomization.yml or Kustomization")}
 	}
-	content, err := w.content(file.file, maxKustomization)
+	content, err := w.content(name, maxKustomization)
 	if err != nil {
-		return nil, file, &rendered.Invalid{File: file.file, Err: err}
+		return nil, &rendered.Invalid{File: name, Err: err}
 	}
-	file.content = content
-	if written, err := fs.ReadFile(w.disk.tree, file.file); err == nil {
-		file.content = written
-	}
-	k, err := w.options.Parsed.parse(content)
+	spec, err := w.options.Parsed.parse(content)
 	if err != nil {
-		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
+		return nil, &rendered.Invalid{File: name, Line: lineOfError(err), Err: err}
 	}
-	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
-	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
+	w.disk.schema = w.disk.schema || len(spec.OpenAPI) > 0
+	k := &kustomization{Kustomization: spec, dir: dir, file: name, written: content, replaced: map[string]string{}, without: map[[2]string]bool{}}
+	if written, err := fs.ReadFile(w.disk.tree, name); err == nil {
+		k.written = written
+	}
+	return k, nil
 }
+
+// at is a reference of the kustomization.
+func (k *kustomization) at(text string) reference { return reference{k.file, k.written, text} }
 
 // content returns the content of a file that is not larger than limit.
 func (w *walk) content(name string, limit int64) ([]byte, error) {
@@ -355,20 +354,4 @@ func isRepository(ref string) bool {
 	}
 	user, rest, ok := strings.Cut(ref, "@")
 	return ok && user != "" && !strings.ContainsAny(user, "/.:") && strings.ContainsAny(rest, "/:")
-}
-
-// withFields changes the fields of a kustomization file. Their names may have any case.
-func withFields(content []byte, change func(fields map[string]json.RawMessage) error) ([]byte, error) {
-	j, err := yaml.YAMLToJSON(content)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(j, &fields); err != nil {
-		return nil, err
-	}
-	if err := change(fields); err != nil {
-		return nil, err
-	}
-	return json.Marshal(fields)
 }
