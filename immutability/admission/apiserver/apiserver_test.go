@@ -507,15 +507,16 @@ func TestUpdateStrategyNormalizes(t *testing.T) {
 		p.Spec.TerminationGracePeriodSeconds = seconds
 		return p
 	}
+	zero, five := int64(0), int64(5)
 	for _, row := range []struct {
 		name     string
 		new, old *int64
 		refused  bool
 	}{
-		{"absent becomes zero", new(int64(0)), nil, false},
-		{"zero becomes absent", nil, new(int64(0)), false},
-		{"zero becomes a value", new(int64(5)), new(int64(0)), true},
-		{"a value becomes absent", nil, new(int64(5)), true},
+		{"absent becomes zero", &zero, nil, false},
+		{"zero becomes absent", nil, &zero, false},
+		{"zero becomes a value", &five, &zero, true},
+		{"a value becomes absent", nil, &five, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sent := after(row.new)
