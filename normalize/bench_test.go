@@ -25,7 +25,7 @@ func BenchmarkNormalize(b *testing.B) {
 		"unchanged": object([]any{"a"}),
 		"changed":   object([]any{}),
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run("n=1000/object="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				n.Normalize(obj)

@@ -24,7 +24,7 @@ func BenchmarkCommand(b *testing.B) {
 		{"lint", exitClean, []string{"lint", path("crd.yaml")}},
 		{"locks", exitClean, []string{"locks", path("crd.yaml")}},
 	} {
-		b.Run(run.name, func(b *testing.B) {
+		b.Run("verb="+run.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c := runCommand("", run.args...); c.status != run.status {

@@ -46,9 +46,9 @@ func BenchmarkTree(b *testing.B) {
 	}{
 		{"directories", tenth, []string{"v1", "v2"}},
 		{"git", tenth, []string{"--git", "v1..v2", "deploy"}},
-		{"pull request", three, []string{"--git", "v1..v3", "deploy"}},
+		{"pull-request", three, []string{"--git", "v1..v3", "deploy"}},
 	} {
-		b.Run(row.name, func(b *testing.B) {
+		b.Run("trees="+row.name, func(b *testing.B) {
 			var usage syscall.Rusage
 			for b.Loop() {
 				cmd := exec.Command(command, append([]string{"check"}, row.args...)...)

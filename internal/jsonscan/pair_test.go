@@ -309,7 +309,7 @@ func BenchmarkSkip(b *testing.B) {
 	text := []byte(`{"spec":{"nodes":[` + strings.Join(items, ",") + `]}}`)
 	other := append([]byte(`{"spec":{"nodes":[ `), text[18:]...)
 	for name, old := range map[string][]byte{"same": text, "shifted": other} {
-		b.Run(name, func(b *testing.B) {
+		b.Run("operation=skip/text="+name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -321,7 +321,7 @@ func BenchmarkSkip(b *testing.B) {
 			}
 		})
 	}
-	b.Run("decode", func(b *testing.B) {
+	b.Run("operation=decode", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
 			var v map[string]any
@@ -330,7 +330,7 @@ func BenchmarkSkip(b *testing.B) {
 			}
 		}
 	})
-	b.Run("build", func(b *testing.B) {
+	b.Run("operation=build", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
 			Value(text, 0)
