@@ -376,9 +376,9 @@ func TestUnusable(t *testing.T) {
 			"new/crd.yaml": strings.Replace(classLocked, "served: true", "served: false", 1), "new/x.yaml": object,
 		}, []string{"check", "old", "new"}, `x.yaml:1: document 1, Widget x: apiVersion: the CRD of Widget does not serve the version "v1"`},
 		{"the same, of an object that a kustomization prints", map[string]string{
-			"old/crd.yaml": classLocked, "old/app/x.yaml": object, "old/app/kustomization.yaml": "resources: [x.yaml]\n",
-			"new/crd.yaml": strings.Replace(classLocked, "served: true", "served: false", 1), "new/app/x.yaml": object, "new/app/kustomization.yaml": "resources: [x.yaml]\n",
-		}, []string{"check", "old", "new"}, `Widget x: apiVersion: the CRD of Widget does not serve the version "v1"`},
+			"old/crd.yaml": classLocked, "old/app/x.yaml": "# a comment\n" + object, "old/app/kustomization.yaml": "resources: [x.yaml]\n",
+			"new/crd.yaml": strings.Replace(classLocked, "served: true", "served: false", 1), "new/app/x.yaml": "# a comment\n" + object, "new/app/kustomization.yaml": "resources: [x.yaml]\n",
+		}, []string{"check", "old", "new"}, `new/app/x.yaml:2: Widget x: apiVersion: the CRD of Widget does not serve the version "v1"`},
 		{"schema without a CRD", map[string]string{"crd.yaml": object}, nil, "crd.yaml: there is no CustomResourceDefinition in it"},
 		{"CRD without a schema", map[string]string{"crd.yaml": classLocked[:strings.Index(classLocked, "      schema:")]}, nil, "version \"v1\" has no schema"},
 		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys is on a field without keys"},

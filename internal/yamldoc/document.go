@@ -203,9 +203,13 @@ func (d derived) layout() (*element, error) {
 
 func (d derived) in() *piece { return nil } // it has no layout, so nobody asks
 
-// Errorf makes an error about the value that steps lead to.
+// Errorf makes an error about the value that steps lead to, at the place that decides it.
 func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
-	return &Error{File: d.File, Line: d.Position(steps...).Line, Document: d.Number, Object: NameOf(d.Object), Path: fieldpath.Path(steps).String(),
+	at := Place{File: d.File, Position: d.Position(steps...)}
+	if d.Place != nil {
+		at = d.Place(steps)
+	}
+	return &Error{File: at.File, Line: at.Line, Document: d.Number, Object: NameOf(d.Object), Path: fieldpath.Path(steps).String(),
 		Message: fmt.Sprintf(format, args...)}
 }
 

@@ -421,9 +421,9 @@ func TestToolsOfAnEdit(t *testing.T) {
 	for f, want := range map[string]string{
 		"text": "✗ Deployment shop/web (base/web.yaml:7 in kustomization overlays/dev)\n  the same in prod, shop\n  spec.selector  line 7: field is immutable\n      \"a\" → \"b\"\n\n" +
 			"  pods stop (cost of a replacement: downtime)\n" +
+			"  in Flux Kustomization flux-system/shop:\n  • keep it\n  • replace it:\n    kubectl delete deployment/web && flux reconcile kustomization shop\n  • set spec.force\n" +
 			"  in 2 kustomizations: dev, prod:\n  • keep it\n  • replace it; run each command in the cluster that it is for:\n" +
-			"    kubectl delete deployment/web && kubectl apply -k overlays/dev\n    kubectl delete deployment/web && kubectl apply -k overlays/prod\n" +
-			"  in Flux Kustomization flux-system/shop:\n  • keep it\n  • replace it:\n    kubectl delete deployment/web && flux reconcile kustomization shop\n  • set spec.force\n",
+			"    kubectl delete deployment/web && kubectl apply -k overlays/dev\n    kubectl delete deployment/web && kubectl apply -k overlays/prod\n",
 		"markdown": "in Flux Kustomization flux-system/shop:\n\n- keep it\n",
 		"github":   "%0Ain Flux Kustomization flux-system/shop:%0A• keep it%0A",
 	} {

@@ -19,7 +19,7 @@ import (
 //	  kubectl delete deployment/web && kubectl apply -k overlays/dev
 //	  kubectl delete deployment/web && kubectl apply -k overlays/prod
 //
-// Objects with other ways, as another tool has them, have a list of their own.
+// Objects with other ways, as another tool has them, have a list of their own; those of Flux and Argo CD come first.
 
 // remedy is the ways out of an object.
 type remedy struct {
@@ -75,6 +75,7 @@ func waysOf(list []remedy, limit int) []waysOut {
 		}
 		alike[form] = append(alike[form], r)
 	}
+	slices.SortStableFunc(forms, func(a, b string) int { return byHand(alike[a][0].of) - byHand(alike[b][0].of) })
 	all := make([]waysOut, len(forms))
 	for i, form := range forms {
 		all[i] = mergedWays(alike[form], limit)
@@ -86,6 +87,15 @@ func waysOf(list []remedy, limit int) []waysOut {
 		}
 	}
 	return all
+}
+
+// byHand returns 1 for an object that somebody applies with a command, as far as its unit tells, and 0 for one of Flux or
+// Argo CD. Where an object has both, its kustomization is most likely only what the tool reads.
+func byHand(s *result.Subject) int {
+	if strings.HasPrefix(s.Unit, "kustomization ") || strings.HasPrefix(s.Unit, "chart ") {
+		return 1
+	}
+	return 0
 }
 
 // mergedWays merges ways that differ in names only.
