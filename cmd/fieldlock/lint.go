@@ -48,7 +48,7 @@ has a locked field, beside others that may change; the removal of a value that a
 that replaces the object; an update through a version that is newer than those with the rule, and may have dropped it. The holes
 that remain are reported, with the rule and the reason. A removal that the author of a rule seems to allow is a note without a
 fix: the rule asks whether the new object has the field, or its message, the field's description or, with --go, its comment says
-that the field may be removed. A rule that would keep a value that may be zero is only described: Go clients that have the field
+that the field may be removed, or a field beside it gives the value by reference, such as vpcRef beside vpcID. A rule that would keep a value that may be zero is only described: Go clients that have the field
 with omitempty and without a pointer leave out zero. With --go, lint knows the Go type, and the rule counts zero as absent where
 clients leave it out or write it unasked. --fix adds no locks: the author decides what is locked.
 Removing the whole spec is reported only if the schema describes objects without one.
@@ -56,7 +56,9 @@ Removing the whole spec is reported only if the schema describes objects without
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above
 the field or type, so that controller-gen generates the same rule. If the Go field or type is also used in a place that does
-not need the rule, the rule is left out.
+not need the rule, the rule is left out. With and without --go, lint reads the Go source around a CRD that controller-gen wrote,
+and leaves out a fix beside a rule that somebody else writes: the authors of a type from another module, a program that generates
+Go code, or another project of whose CRD the file is a copy.
 
 Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values.
 
@@ -329,9 +331,7 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 	for _, n := range news {
 		c.linted.files = append(c.linted.files, n.File)
 	}
-	if c.fixer.types != nil {
-		c.fixer.types.know(c.linted.news)
-	}
+	c.fixer.know(c.linted.news)
 	if c.project.mistake != nil {
 		c.linted.errs = append(c.linted.errs, c.project.mistake)
 	}

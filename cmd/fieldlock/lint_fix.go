@@ -22,13 +22,30 @@ import (
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // fixer writes the safe fixes of findings into files, round after round.
 type fixer struct {
 	said    map[string]bool // warnings that were printed
 	refused celrule.Refusals
-	types   *goTypes // nil without --go
+	types   *goTypes                    // nil without --go
+	kinds   map[definition]markers.Node // of each CRD; Group and Kind only
+	trees   map[string]*markers.Tree    // the Go source around CRDs, by its directory
+}
+
+// definition names a CRD in a file.
+type definition struct{ file, name string }
+
+// know remembers the kinds of CRDs.
+func (x *fixer) know(crds []*crd.CRD) {
+	x.kinds = map[definition]markers.Node{}
+	for _, c := range crds {
+		x.kinds[definition{c.File, c.Name}] = markers.Node{Group: c.Group, Kind: c.Kind}
+	}
+	if x.types != nil {
+		x.types.kinds = x.kinds
+	}
 }
 
 // warn prints a warning, once for all rounds.
@@ -57,6 +74,13 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []strin
 			safe = append(safe, f)
 		}
 	}
+	safe = slices.DeleteFunc(safe, func(f *audit.Finding) bool {
+		why := x.othersRule(f)
+		if why != "" {
+			x.leave(stderr, f, why)
+		}
+		return why != ""
+	})
 	if x.types != nil {
 		if safe, err = x.types.placed(safe, func(f *audit.Finding, why string) { x.leave(stderr, f, why) }); err != nil {
 			return nil, err
@@ -81,6 +105,59 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []strin
 		}
 	}
 	return written, nil
+}
+
+// othersRule says whose the rules are that a finding is about, if those who maintain the CRD do not write them: the CRD
+// is a copy of another project's, or the rules are on fields of types from another module, or of types that a program
+// writes. Nobody can merge a fix beside such a rule, because the next run of controller-gen, or the next copy, removes
+// it. It returns "" for rules of theirs, and for rules of which the Go source around the CRD does not tell.
+func (x *fixer) othersRule(f *audit.Finding) string {
+	tree, generated := x.treeOf(f.Position.Filename)
+	if tree == nil {
+		return ""
+	}
+	n := x.kinds[definition{f.Position.Filename, f.CRD}]
+	if tree.Lacks(n.Kind) {
+		switch imported := tree.Vendored(f.Version, n.Kind); {
+		case imported != "":
+			return fmt.Sprintf("%s is declared in the vendored Go package %s, so the CRD seems to be a copy of another project's", n.Kind, imported)
+		case generated:
+			return fmt.Sprintf("no Go package beside the CRD declares %s, so the CRD seems to be a copy of another project's", n.Kind)
+		}
+	}
+	if !generated {
+		return ""
+	}
+	why := ""
+	for _, r := range f.Around {
+		n.Version, n.SchemaPath = r.Version, r.SchemaPath
+		origin, known := tree.Origin(n)
+		switch {
+		case !known || origin == markers.Origin{}:
+			return ""
+		case origin.Import != "":
+			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker", schema.Readable(r.SchemaPath), origin.Import)
+		default:
+			why = fmt.Sprintf("the rule on %s comes from generated code, %s", schema.Readable(r.SchemaPath), relative(origin.Generated))
+		}
+	}
+	return why
+}
+
+// treeOf returns the Go source around a file, nil if there is none, and whether controller-gen wrote the file.
+func (x *fixer) treeOf(file string) (tree *markers.Tree, generated bool) {
+	root := markers.TreeRoot(file)
+	data, err := os.ReadFile(file)
+	if err != nil || root == "" {
+		return nil, false
+	}
+	if x.trees == nil {
+		x.trees = map[string]*markers.Tree{}
+	}
+	if x.trees[root] == nil {
+		x.trees[root] = markers.ReadTree(root)
+	}
+	return x.trees[root], bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))
 }
 
 // fixFile makes the fixes of one file that an API server does not refuse.
@@ -210,24 +287,13 @@ func refusals(data []byte, refused *celrule.Refusals) (n int) {
 // goTypes are the Go types that CRDs are made from, for lint --go.
 type goTypes struct {
 	source *markers.Source
-	kinds  map[definition]markers.Node // of each CRD; Group and Kind only
+	kinds  map[definition]markers.Node // of the fixer
 	added  []markers.Addition          // the markers of the fixes that are made
 }
-
-// definition names a CRD in a file.
-type definition struct{ file, name string }
 
 // loadGoTypes loads the packages of --go. Markers that cannot do what they say are warnings.
 func loadGoTypes(ctx context.Context, patterns []string, warn func(string)) (*markers.Source, error) {
 	return markers.Load(ctx, ".", patterns, markers.Options{Report: func(p markers.Problem) { warn(p.String()) }})
-}
-
-// know remembers the kinds of CRDs.
-func (g *goTypes) know(crds []*crd.CRD) {
-	g.kinds = map[definition]markers.Node{}
-	for _, c := range crds {
-		g.kinds[definition{c.File, c.Name}] = markers.Node{Group: c.Group, Kind: c.Kind}
-	}
 }
 
 // node returns a node of the CRD that a finding is about. It returns false for a CRD that is not made from the

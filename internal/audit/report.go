@@ -41,6 +41,8 @@ type Finding struct {
 	Witness     *witness.Witness // shows a hole, if Options asked for it
 	Accepted    bool
 	AcceptedNew bool // the change adds the acceptance
+	// Around is the transition rules that objects get around; nil for other findings.
+	Around []*witness.RuleAt
 	// Go is the field in Go that the CRD is made from, and MarkersAt the one that the fix concerns; nil if they are
 	// unknown.
 	Go, MarkersAt *GoPlace

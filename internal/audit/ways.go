@@ -92,7 +92,13 @@ func (x *explainer) rules(c *crd.CRD, a *celrule.Audit) []suspect {
 				closed[place{w.Version, schemaPath}] = true
 			}
 		}
-		suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: placed(c, w.in, f)})
+		found := placed(c, w.in, f)
+		for _, g := range w.Around {
+			if g.Shown {
+				found.Around = append(found.Around, w.ruleAt(g))
+			}
+		}
+		suspects = append(suspects, suspect{decided: true, shown: w.shown, Finding: found})
 	}
 	return suspects
 }
