@@ -431,10 +431,10 @@ func TestManyRemovedKeys(t *testing.T) {
 	}
 	c, report := checkTexts(t, crd, widget("v1", "", "x", "{class: a, tags: ["+strings.Join(tags, ", ")+"]}"), widget("v1", "", "x", "{class: a, tags: []}"))
 	first, last := report.Violations[0], report.Violations[len(report.Violations)-1]
-	if n := len(report.Violations) + report.MoreViolations; n != len(tags) || first.Old == nil || first.ValuesLeftOut {
+	if n := len(report.Violations) + report.MoreViolations; n != len(tags) || !first.Old.OK || first.ValuesLeftOut {
 		t.Errorf("%d violations, the first without its value: %t", n, first.ValuesLeftOut)
 	}
-	if last.Old != nil || !last.ValuesLeftOut || last.Key == nil || len(c.out) > 100<<20 {
+	if last.Old.OK || !last.ValuesLeftOut || !last.Key.OK || len(c.out) > 100<<20 {
 		t.Errorf("the report has %d bytes, its last violation is %.200v", len(c.out), last)
 	}
 }

@@ -259,7 +259,7 @@ func jsonType(typ string) string {
 		return "boolean"
 	case typ == "string", typ == "Cost", typ == "immutability.Severity":
 		return "string"
-	case typ == "any", strings.HasSuffix(typ, "RawMessage"):
+	case typ == "any", typ == "Value":
 		return "any"
 	}
 	return "object"

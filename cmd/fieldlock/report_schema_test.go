@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
@@ -61,7 +62,7 @@ func (m schemaMaker) object(typ reflect.Type, prefix string) map[string]any {
 			required = append(required, key)
 		}
 		at := prefix + key
-		if f.Type.Kind() == reflect.Slice && f.Type != reflect.TypeFor[json.RawMessage]() {
+		if f.Type.Kind() == reflect.Slice {
 			at += "[]"
 		}
 		property := m.value(f.Type, at)
@@ -73,7 +74,7 @@ func (m schemaMaker) object(typ reflect.Type, prefix string) map[string]any {
 
 func (m schemaMaker) value(typ reflect.Type, at string) map[string]any {
 	switch {
-	case typ == reflect.TypeFor[json.RawMessage]():
+	case typ == reflect.TypeFor[result.Value]():
 		return map[string]any{}
 	case typ.Kind() == reflect.Slice:
 		return map[string]any{"type": "array", "items": m.value(typ.Elem(), at)}

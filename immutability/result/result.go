@@ -8,7 +8,11 @@
 package result
 
 import (
-	"encoding/json"
+	"errors"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Subject is an object that the report is about.
@@ -52,24 +56,27 @@ type Violation struct {
 	OldFile string `json:"oldFile,omitempty"`
 	OldLine int    `json:"oldLine,omitempty"`
 
-	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
-	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
-	Policy          string          `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
-	SchemaPath      string          `json:"schemaPath,omitempty"`
-	Old             json.RawMessage `json:"old,omitempty"`
-	New             json.RawMessage `json:"new,omitempty"`
-	Key             json.RawMessage `json:"key,omitempty"`
-	Differences     []Difference    `json:"differences,omitempty"`
-	MoreDifferences int             `json:"moreDifferences,omitempty"` // beyond the limit of a report
-	ValuesLeftOut   bool            `json:"valuesLeftOut,omitempty"`   // Old and New, which the report has often enough
-	Redacted        bool            `json:"redacted,omitempty"`
-	Accepted        bool            `json:"accepted,omitempty"`
-	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
-	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
-	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function, or whose CRD
-	Message         string          `json:"message"`
+	Path       string `json:"path"`
+	Lock       string `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
+	Rule       string `json:"rule,omitempty"`   // text of the CEL rule
+	Policy     string `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
+	SchemaPath string `json:"schemaPath,omitempty"`
+	// Old and New are the values at Path; Key is the key that was removed or, of incomparable items, that they share.
+	Old             Value        `json:"old,omitzero"`
+	New             Value        `json:"new,omitzero"`
+	Key             Value        `json:"key,omitzero"`
+	Differences     []Difference `json:"differences,omitempty"`
+	MoreDifferences int          `json:"moreDifferences,omitempty"` // beyond the limit of a report
+	ValuesLeftOut   bool         `json:"valuesLeftOut,omitempty"`   // Old and New, which the report has often enough
+	Redacted        bool         `json:"redacted,omitempty"`
+	Accepted        bool         `json:"accepted,omitempty"`
+	AcceptedNew     bool         `json:"acceptedNew,omitempty"` // the change adds the acceptance
+	EnforcedBy      string       `json:"enforcedBy,omitempty"`  // the operator that refuses the update
+	Source          string       `json:"source,omitempty"`      // how that is known: the operator's function, or whose CRD
+	Message         string       `json:"message"`
 
+	// Steps are those of Path: a string for a field or key, an int for an item of a list.
+	Steps []any `json:"-"`
 	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object
 	// too.
 	Unforced bool `json:"-"`
@@ -113,9 +120,48 @@ func (v Violation) Evidence() string {
 
 // Difference is one place below a violation at which the two sides differ.
 type Difference struct {
-	Path string          `json:"path"`
-	Old  json.RawMessage `json:"old,omitempty"`
-	New  json.RawMessage `json:"new,omitempty"`
+	Path string `json:"path"`
+	Old  Value  `json:"old,omitzero"`
+	New  Value  `json:"new,omitzero"`
+}
+
+// Value is a value in one of the two objects, as JSON decodes it. OK is false where it is absent, which differs from
+// null: null is JSON for the Value{OK: true}, and the zero Value has no JSON.
+type Value struct {
+	Data any
+	OK   bool
+}
+
+// IsZero reports whether the value is absent.
+func (v Value) IsZero() bool { return !v.OK }
+
+// String returns the value as JSON, "" for an absent one.
+func (v Value) String() string {
+	if !v.OK {
+		return ""
+	}
+	text, err := jsonvalue.Encode(v.Data)
+	if err != nil {
+		return "null" // decoded JSON always encodes
+	}
+	return string(text)
+}
+
+// MarshalJSON returns the value as JSON, null for an absent one.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if !v.OK {
+		return []byte("null"), nil
+	}
+	return jsonvalue.Encode(v.Data)
+}
+
+// UnmarshalJSON reads a value. Numbers become int64 or float64.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	if v == nil {
+		return errors.New("result: a value cannot be read into nil")
+	}
+	v.OK = true
+	return utiljson.Unmarshal(text, &v.Data)
 }
 
 // Remark is something to know about a field that is not a violation.

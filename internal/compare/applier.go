@@ -79,7 +79,7 @@ func (c *checker) sameRequest(p request, o prediction, w requestType) bool {
 	case of != nil && clientSide(o.by) && clientSide(w.by):
 		return true
 	case of == nil:
-		ownRefusal := slices.ContainsFunc(o.violations, func(v violation) bool { return v.Lock == lockServer })
+		ownRefusal := slices.ContainsFunc(o.violations, func(v result.Violation) bool { return v.Lock == lockServer })
 		return isServerSide(o.by) && isServerSide(w.by) ||
 			!ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}],
 				func(d *customKind) bool { return d.mayDiffer(p) })
@@ -116,7 +116,7 @@ func agree(predictions []prediction, whoApplies string) verdict {
 			all.merge(o.violations) // every type of request is refused
 			all.addRemarks(o.unknown, nil)
 		}
-		slices.SortStableFunc(all.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+		slices.SortStableFunc(all.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 		return all
 	}
 	var all verdict
@@ -132,7 +132,7 @@ func agree(predictions []prediction, whoApplies string) verdict {
 			var same []prediction
 			for _, other := range refusing {
 				if slices.ContainsFunc(other.violations,
-					func(w violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
+					func(w result.Violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
 					same = append(same, other)
 				}
 			}

@@ -214,7 +214,7 @@ func TestAgree(t *testing.T) {
 		var v verdict
 		for _, b := range broken {
 			path, message, _ := strings.Cut(b, ": ")
-			v.violations = append(v.violations, violationOf(result.Violation{Path: path, Message: message}))
+			v.violations = append(v.violations, result.Violation{Path: path, Message: message})
 		}
 		return v
 	}

@@ -186,8 +186,8 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 				result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
 		case len(v.violations) > 0:
 			c.report.Unknown = append(c.report.Unknown,
-				result.Remark{Subject: subject(o, v.violations[0].at), Path: v.violations[0].Path, Message: fmt.Sprintf(
-					"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
+				result.Remark{Subject: subject(o, v.violations[0].Steps), Path: v.violations[0].Path, Message: fmt.Sprintf(
+					"%s; kubectl apply -R does, and the update is refused: %s", hint, summary(&v.violations[0]))})
 		default:
 			c.report.Notes = append(c.report.Notes,
 				result.Remark{Subject: subject(o, nil),
@@ -231,24 +231,24 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			b := &v.violations[i]
 			reaches := func(unit string) bool {
 				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}],
-					func(q pair) bool { return q.changes(p.new, b.at) })
+					func(q pair) bool { return q.changes(p.new, b.Steps) })
 			}
-			if strings.Contains(fmt.Sprint(b.old.Data, b.new.Data), "${") || slices.ContainsFunc(readers, reaches) {
+			if strings.Contains(fmt.Sprint(b.Old.Data, b.New.Data), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
 			}
-			remark := result.Remark{Subject: subject(p.new, b.at), Path: b.Path,
+			remark := result.Remark{Subject: subject(p.new, b.Steps), Path: b.Path,
 				Message: "no unit that can be rendered reads the file; applied as it is written, " +
-					"the change is refused: " + b.summary()}
+					"the change is refused: " + summary(b)}
 			if len(readers) == 0 {
 				if failing := in.Failing[p.new.Path]; len(failing) > 0 {
 					remark.Message = fmt.Sprintf("%s cannot be rendered; applied as it is written, the change is "+
-						"refused: %s", Enumerate(failing), b.summary())
+						"refused: %s", Enumerate(failing), summary(b))
 				}
 				c.report.Unknown = append(c.report.Unknown, remark)
 				break
 			}
 			remark.Message = fmt.Sprintf("the change does not reach the objects of %s; if the file is applied as it "+
-				"is written, the change is refused: %s", Enumerate(readers), b.summary())
+				"is written, the change is refused: %s", Enumerate(readers), summary(b))
 			c.report.Notes = append(c.report.Notes, remark)
 			break
 		}

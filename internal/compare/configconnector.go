@@ -48,7 +48,7 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 			path := at.String()
 			inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
 			switch {
-			case slices.ContainsFunc(v.violations, func(b violation) bool { return related(b.Path, path) }):
+			case slices.ContainsFunc(v.violations, func(b result.Violation) bool { return related(b.Path, path) }):
 			case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
 				v.notes = append(v.notes, result.Remark{Path: path,
 					Message: "the CRD's description says: " + says.sentence})
@@ -66,15 +66,15 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 }
 
 // configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) violation {
+func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) result.Violation {
 	path := at.String()
-	v := violation{at: at, old: oldVal, new: newVal}
-	v.Path, v.Lock, v.EnforcedBy, v.Source = path, string(immutability.LockImmutable), configConnector,
-		configConnectorSource
-	v.Message = "cannot make changes to immutable field(s): [" + path + "]"
-	v.Change = digest(v.old, v.new)
+	v := result.Violation{
+		Path: path, Steps: at, Lock: string(immutability.LockImmutable), Old: oldVal, New: newVal,
+		Message:    "cannot make changes to immutable field(s): [" + path + "]",
+		EnforcedBy: configConnector, Source: configConnectorSource, Change: digest(oldVal, newVal),
+	}
 	if d.versions[version].RedactionAt(at) != nil {
-		v.old, v.new, v.Redacted = value{}, value{}, true
+		v.Old, v.New, v.Redacted = value{}, value{}, true
 	}
 	return v
 }

@@ -43,7 +43,7 @@ func (d *customKind) find(v *verdict, p request) error {
 		return err
 	}
 	for i, b := range invalid.violations {
-		v.addServerSide(b.at, b.Message, invalid.edits[i])
+		v.addServerSide(b.Steps, b.Message, invalid.edits[i])
 	}
 	return err
 }
@@ -69,7 +69,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 	if err := d.check(v, p, oldVersion); err != nil {
 		return err
 	}
-	slices.SortStableFunc(v.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(v.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	d.serverSide(v, written, newVersion, oldVersion)
 	return nil
 }
@@ -97,7 +97,7 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 	}
 	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
 	err = v.addFound(p, definition, kind.Update{New: newObj, Old: oldObj, Locked: locked},
-		func(b *violation, f *kind.Objection) {
+		func(b *result.Violation, f *kind.Objection) {
 			switch of := &f.Broken; {
 			case of.Lock == kind.LockRule || unowned != nil: // the owners are an extra
 			case of.HasKey:
@@ -114,10 +114,10 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 }
 
 // place adds where the lock or rule of a violation is, and which item of a list it is about.
-func (d *customKind) place(b *violation, p request, version *crd.Version) {
+func (d *customKind) place(b *result.Violation, p request, version *crd.Version) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.crd.File, version.Position(b.SchemaPath).Line, d.onlyOld
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
 	}
-	b.Item = d.versions[version].ItemKeys(p.new.Value(), b.at)
+	b.Item = d.versions[version].ItemKeys(p.new.Value(), b.Steps)
 }

@@ -55,7 +55,7 @@ func (v *verdict) identify(p request) {
 	if p.old != nil {
 		oldObj = p.old.Value()
 	}
-	var violations []violation
+	var violations []result.Violation
 	var open []builtin.Remark
 	for _, o := range kind.Identity(p.new.Document.Object, oldObj) {
 		if o.Open != "" {
@@ -79,10 +79,10 @@ func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 	return &definition{
 		find: func(v *verdict, r request) error {
 			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ",
-				func(b *violation, found *builtin.Violation) {
-					b.addOperator(kind.Operator, found, r)
-					if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.at) }) {
-						b.hide()
+				func(b *result.Violation, found *builtin.Violation) {
+					addOperator(b, kind.Operator, found, r)
+					if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.Steps) }) {
+						hide(b)
 					}
 				})
 			return nil
@@ -113,7 +113,7 @@ func operatorObjects(crds []*customKind, r request) (newObj, oldObj map[string]a
 }
 
 // addOperator adds who refuses, and how that is known.
-func (v *violation) addOperator(o operators.Operator, found *builtin.Violation, r request) {
+func addOperator(v *result.Violation, o operators.Operator, found *builtin.Violation, r request) {
 	if v.Lock == lockRule {
 		v.Change = digestObjects(r.new.Value(), r.old.Value())
 	}
@@ -123,12 +123,12 @@ func (v *violation) addOperator(o operators.Operator, found *builtin.Violation, 
 	}
 	v.EnforcedBy, v.SchemaPath = o.Name, ""
 	v.Source = found.Row.Source + " in " + o.Module + " " + o.Versions[len(o.Versions)-1] + "; " + known
-	v.showAsWritten(r)
+	showAsWritten(v, r)
 }
 
 // showAsWritten replaces the values of a violation, which are in the operator's form, by the values of the manifests:
 // "5368709120" by "5Gi".
-func (v *violation) showAsWritten(p request) {
+func showAsWritten(v *result.Violation, p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
 		if is := fieldpath.Value(obj, at...); shown.OK && is != nil {
@@ -136,11 +136,11 @@ func (v *violation) showAsWritten(p request) {
 		}
 		return shown
 	}
-	v.new, v.old = written(newObj, v.at, v.new), written(oldObj, v.at, v.old)
-	for i, d := range v.found.Differences {
-		at := fieldpath.Resolve(v.Differences[i].Path, newObj, oldObj)
-		v.Differences[i].New = raw(written(newObj, at, value{Data: d.New, OK: d.HasNew}))
-		v.Differences[i].Old = raw(written(oldObj, at, value{Data: d.Old, OK: d.HasOld}))
+	v.New, v.Old = written(newObj, v.Steps, v.New), written(oldObj, v.Steps, v.Old)
+	for i := range v.Differences {
+		d := &v.Differences[i]
+		at := fieldpath.Resolve(d.Path, newObj, oldObj)
+		d.New, d.Old = written(newObj, at, d.New), written(oldObj, at, d.Old)
 	}
 }
 
@@ -150,10 +150,10 @@ func ofFacts(facts *crdfacts.Kind, withSchema string) *definition {
 		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
 		find: func(v *verdict, r request) error {
 			judged, err := checkFacts(facts, r, withSchema)
-			v.addRows(judged, r, "", func(b *violation, found *builtin.Violation) {
+			v.addRows(judged, r, "", func(b *result.Violation, found *builtin.Violation) {
 				b.SchemaPath, b.Source, b.Says = "", found.Row.Source, found.Row.Message
-				if facts.Password(b.at) {
-					b.hide()
+				if facts.Password(b.Steps) {
+					hide(b)
 				}
 			})
 			v.unknown = remarks(judged.Unknown, "") // which say where the answer is

@@ -96,13 +96,13 @@ func recreate(kind string, o *manifest.Object) string {
 // addFound adds to v the objections of a schema to an update. complete adds the source's own fields to a violation. The
 // error is that the CEL rules cannot be run.
 func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
-	complete func(*violation, *kind.Objection)) error {
+	complete func(*result.Violation, *kind.Objection)) error {
 	found, err := d.Find(u)
 	if err != nil {
 		return err
 	}
 	known, whole := digests{}, ""
-	var violations []violation
+	var violations []result.Violation
 	for i := range found.Objections {
 		f := &found.Objections[i]
 		if f.Open != "" {
@@ -128,7 +128,7 @@ func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
 // addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds the
 // source's own fields to a violation.
 func (v *verdict) addRows(judged builtin.Verdict, r request, who string,
-	complete func(*violation, *builtin.Violation)) {
+	complete func(*result.Violation, *builtin.Violation)) {
 	v.rows = judged
 	v.unknown, v.notes = r.open(judged.Unknown, who), remarks(judged.Notes, who)
 	for i := range judged.Violations {
@@ -167,16 +167,16 @@ func remarks(list []builtin.Remark, who string) []result.Remark {
 }
 
 // builtinViolation returns the violation of a row, with its message.
-func builtinViolation(found *builtin.Violation, r request) violation {
+func builtinViolation(found *builtin.Violation, r request) result.Violation {
 	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, r.new.Value(), r.old.Value()))
 	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message
-	v.Change = v.change(r.new, r.old)
+	v.Change = changeOf(&v, r.new, r.old)
 	return v
 }
 
 // hide drops the values of a violation of a password.
-func (v *violation) hide() {
-	v.old, v.new, v.key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
+func hide(v *result.Violation) {
+	v.Old, v.New, v.Key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
 }
 
 // placed returns the manifest of an object as commands name it: with the namespace that it goes to, and placeholders.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -16,18 +17,18 @@ import (
 // A digest identifies a change, so that an acceptance holds for it and not for the next one: the change of spec.class
 // from "a" to "b" has one digest, in whatever file and order of fields, and the change from "a" to "c" another one.
 
-// change identifies the change that a violation is about: of the value at its path, or else of the whole object. The
+// changeOf identifies the change that a violation is about: of the value at its path, or else of the whole object. The
 // message counts where only the server knows its reason.
-func (v *violation) change(newObj, oldObj *manifest.Object) string {
-	newVal, oldVal := v.new, v.old
+func changeOf(v *result.Violation, newObj, oldObj *manifest.Object) string {
+	newVal, oldVal := v.New, v.Old
 	if oldObj == nil {
 		return digest(oldVal, newVal)
 	}
 	if !newVal.OK && !oldVal.OK {
-		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.at)
+		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.Steps)
 	}
 	of := digest(oldVal, newVal)
-	if len(v.at) == 0 || same(newVal, oldVal) {
+	if len(v.Steps) == 0 || same(newVal, oldVal) {
 		of = digestObjects(newObj.Value(), oldObj.Value())
 	}
 	if v.Lock == lockServer {

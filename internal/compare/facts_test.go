@@ -55,7 +55,7 @@ func TestFactsSource(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	v := r.Violations[0]
-	if v.Lock != "immutable" || string(v.Old) != `"b"` || string(v.New) != `"z"` || v.EnforcedBy != "" {
+	if v.Lock != "immutable" || v.Old.String() != `"b"` || v.New.String() != `"z"` || v.EnforcedBy != "" {
 		t.Errorf("%+v", v)
 	}
 	if !strings.HasPrefix(v.Evidence(), "known from the CRD of Karpenter 1.") || !strings.HasSuffix(v.Message, "the rule says: nodeClassRef.kind is immutable") {

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -154,15 +154,19 @@ func everything(t *testing.T, r *Report) string {
 
 // fields returns the exported fields of a struct that are not zero, by name.
 func fields(v reflect.Value) any {
-	if raw, ok := v.Interface().(json.RawMessage); ok {
-		return string(raw)
+	if value, ok := v.Interface().(result.Value); ok {
+		return value.String()
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		out := map[string]any{}
 		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if name == "Steps" {
+				continue // the path says it, too
+			}
 			if f := v.Field(i); v.Type().Field(i).IsExported() && !f.IsZero() && !(f.Kind() == reflect.Slice && f.Len() == 0) {
-				out[v.Type().Field(i).Name] = fields(f)
+				out[name] = fields(f)
 			}
 		}
 		return out

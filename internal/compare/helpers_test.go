@@ -2,8 +2,6 @@ package compare
 
 import (
 	"strings"
-
-	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // widgets is a CRD with two versions; lines are added to the properties of spec in each.
@@ -51,6 +49,3 @@ func widget(version, namespace, name, spec string) string {
 	}
 	return "---\napiVersion: example.com/" + version + "\nkind: Widget\nmetadata: {" + metadata + "}\nspec: " + spec + "\n"
 }
-
-// violationOf returns a violation without the values that are not printed.
-func violationOf(v result.Violation) violation { return violation{Violation: v} }

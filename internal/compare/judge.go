@@ -111,7 +111,7 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 	}
 	message := fmt.Sprintf("the object becomes a hook or stops being one, and its tool may delete it and create it again; "+
 		"if the tool updates it instead, the update is refused: %s; the setting tool names the tool",
-		v.violations[0].summary())
+		summary(&v.violations[0]))
 	return verdict{unknown: []result.Remark{{Path: path, Message: message}}}, nil
 }
 
@@ -138,7 +138,7 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 		if len(v.violations)+v.more > 0 {
 			return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
 				"%s; without that, the update is refused: %s", leftAlone("changed object", is),
-				v.violations[0].summary())}}}, true, nil
+				summary(&v.violations[0]))}}}, true, nil
 		}
 	}
 	note := "not compared: " + leftAlone("object", is)
@@ -242,6 +242,6 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	if r.new.Kind != "" {
 		all.identify(r)
 	}
-	slices.SortStableFunc(all.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(all.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	return all, nil
 }

@@ -44,7 +44,7 @@ func (v *verdict) addAnswer(l *Live) {
 		v.unknown = nil // the cluster has decided
 	}
 	v.unknown = slices.DeleteFunc(v.unknown, func(r result.Remark) bool {
-		return slices.ContainsFunc(v.violations, func(b violation) bool {
+		return slices.ContainsFunc(v.violations, func(b result.Violation) bool {
 			return related(b.Path, r.Path) || b.Lock == lockServer && b.Path == ""
 		})
 	})
@@ -60,8 +60,8 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	} else if !l.Unguarded {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(b violation) bool {
-		unenforced := (b.isKey() || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, b.explains)
+	v.violations = slices.DeleteFunc(v.violations, func(b result.Violation) bool {
+		unenforced := (isKey(&b) || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, func(r ServerRefusal) bool { return explains(&b, r) })
 		if unenforced {
 			v.notes = append(v.notes, result.Remark{Path: b.Path,
 				Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
@@ -75,19 +75,19 @@ func (v *verdict) excuseUnenforced(l *Live) {
 
 // isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule, a policy or the server's own
 // code.
-func (v *violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
+func isKey(v *result.Violation) bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(l *Live) {
 	own := v.violations
 	for _, r := range l.Refusals {
-		if !slices.ContainsFunc(own, func(b violation) bool { return b.explains(r) }) {
+		if !slices.ContainsFunc(own, func(b result.Violation) bool { return explains(&b, r) }) {
 			at := fieldpath.Resolve(r.Path, l.New, l.Old.Object)
-			refusal := result.Violation{Path: r.Path, Lock: lockServer, Message: r.Message}
-			v.violations = append(v.violations, violation{Violation: refusal, at: at})
+			refusal := result.Violation{Path: r.Path, Steps: at, Lock: lockServer, Message: r.Message}
+			v.violations = append(v.violations, refusal)
 		}
 	}
-	slices.SortStableFunc(v.violations, func(a, b violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(v.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	if len(own) == 0 && len(v.violations) > 0 {
 		v.replacement = &result.Replacement{
 			Message: "the API server refuses the change for a reason that is in none of the schemas",
@@ -97,8 +97,8 @@ func (v *verdict) addServer(l *Live) {
 	}
 }
 
-// explains reports whether the server has refused the update for this violation.
-func (v *violation) explains(r ServerRefusal) bool {
+// explains reports whether the server has refused the update for a violation.
+func explains(v *result.Violation, r ServerRefusal) bool {
 	if v.Path == "" || r.Path == "" {
 		return strings.Contains(r.Message, v.Message)
 	}

@@ -131,13 +131,13 @@ func TestSame(t *testing.T) {
 // TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the
 // update there. Rules are the server's own.
 func TestUnenforced(t *testing.T) {
-	lock := violationOf(result.Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"})
-	rule := violationOf(result.Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"})
-	own := violationOf(result.Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"})
-	webhook := violationOf(result.Violation{Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Message: "may not shrink", EnforcedBy: "Widget Operator"})
+	lock := result.Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"}
+	rule := result.Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"}
+	own := result.Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"}
+	webhook := result.Violation{Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Message: "may not shrink", EnforcedBy: "Widget Operator"}
 	for _, c := range []struct {
 		name, reason string
-		violation    violation
+		violation    result.Violation
 		live         Live
 		refused      bool
 		note         string // the end of it
@@ -154,7 +154,7 @@ func TestUnenforced(t *testing.T) {
 		{"an operator's rule that it enforces", "it says so", webhook, Live{Refusals: []ServerRefusal{{"", "admission webhook denied the request: may not shrink"}}}, true, ""},
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
-		v := verdict{violations: []violation{c.violation}, replacement: &result.Replacement{}}
+		v := verdict{violations: []result.Violation{c.violation}, replacement: &result.Replacement{}}
 		c.live.Old = &yamldoc.Document{}
 		v.addAnswer(&c.live)
 		var note string
@@ -198,21 +198,21 @@ func TestAnswer(t *testing.T) {
 func TestServerRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, reason string
-		violation    violation
+		violation    result.Violation
 		refusal      ServerRefusal
 		want         []string // "path lock"
 	}{
-		{"same field", "it is reported once", violationOf(result.Violation{Path: "spec.class", Lock: "immutable"}), ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
-		{"parent", "some kinds name the spec only", violationOf(result.Violation{Path: "spec.serviceName", Lock: "immutable"}), ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
-		{"child", "a lock covers a subtree", violationOf(result.Violation{Path: "spec.template", Lock: "immutable"}), ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
-		{"mirrored list", "clusterIPs for clusterIP", violationOf(result.Violation{Path: "spec.clusterIP", Lock: "rule"}), ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
-		{"another field", "the server knows more", violationOf(result.Violation{Path: "spec.b", Lock: "immutable"}), ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
-		{"a field that begins alike", "it is another one", violationOf(result.Violation{Path: "spec.class", Lock: "immutable"}), ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
-		{"no field", "a webhook's refusal is not hidden by a lock", violationOf(result.Violation{Path: "spec.b", Lock: "immutable", Message: "field is immutable"}), ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
-		{"no field, the same rule", "a rule at the root", violationOf(result.Violation{Path: "", Lock: "rule", Message: "the size may only grow"}), ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
+		{"same field", "it is reported once", result.Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
+		{"parent", "some kinds name the spec only", result.Violation{Path: "spec.serviceName", Lock: "immutable"}, ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
+		{"child", "a lock covers a subtree", result.Violation{Path: "spec.template", Lock: "immutable"}, ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
+		{"mirrored list", "clusterIPs for clusterIP", result.Violation{Path: "spec.clusterIP", Lock: "rule"}, ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
+		{"another field", "the server knows more", result.Violation{Path: "spec.b", Lock: "immutable"}, ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
+		{"a field that begins alike", "it is another one", result.Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
+		{"no field", "a webhook's refusal is not hidden by a lock", result.Violation{Path: "spec.b", Lock: "immutable", Message: "field is immutable"}, ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
+		{"no field, the same rule", "a rule at the root", result.Violation{Path: "", Lock: "rule", Message: "the size may only grow"}, ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := verdict{violations: []violation{test.violation}}
+			v := verdict{violations: []result.Violation{test.violation}}
 			v.addServer(&Live{Old: &yamldoc.Document{}, Refusals: []ServerRefusal{test.refusal}})
 			var got []string
 			for _, b := range v.violations {

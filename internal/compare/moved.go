@@ -85,7 +85,7 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(v *violation, _ *kind.Objection) { by.place(v, p, version) }
+	place := func(v *result.Violation, _ *kind.Objection) { by.place(v, p, version) }
 	err = cmp.Or(unmoved.addFound(p, definition, kind.Update{New: oldObj, Old: oldObj}, place),
 		moved.addFound(p, definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {
@@ -93,11 +93,11 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 	}
 	known := map[string]bool{}
 	for i := range unmoved.violations {
-		known[unmoved.violations[i].summary()] = true
+		known[summary(&unmoved.violations[i])] = true
 	}
-	var violations []violation
+	var violations []result.Violation
 	for _, b := range moved.violations {
-		if !known[b.summary()] {
+		if !known[summary(&b)] {
 			violations = append(violations, b)
 		}
 	}

@@ -149,7 +149,7 @@ func (d *openKind) find(v *verdict, p request) error {
 }
 
 // place adds where the lock or rule of a violation is.
-func (d *openKind) place(b *violation, _ *kind.Objection) {
+func (d *openKind) place(b *result.Violation, _ *kind.Objection) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 

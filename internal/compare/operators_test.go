@@ -61,9 +61,9 @@ func TestOperators(t *testing.T) {
 			continue
 		}
 		v := r.Violations[0]
-		values := string(v.Old) + " " + string(v.New)
+		values := v.Old.String() + " " + v.New.String()
 		if len(v.Differences) > 0 {
-			values = string(v.Differences[0].Old) + " " + string(v.Differences[0].New)
+			values = v.Differences[0].Old.String() + " " + v.Differences[0].New.String()
 		}
 		if v.Path != row.path || v.EnforcedBy != row.by || !strings.HasSuffix(v.Source, row.source) || values != row.values {
 			t.Errorf("%s: %q by %q, %q, values %s", row.name, v.Path, v.EnforcedBy, v.Source, values)

@@ -80,12 +80,12 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 				"change the policy or its binding first, in a change of its own"}, kind.How),
 		}
 	}
-	var violations []violation
+	var violations []result.Violation
 	for _, r := range found.Refused {
-		violations = append(violations, violation{Violation: result.Violation{
+		violations = append(violations, result.Violation{
 			Lock: lockRule, Rule: r.Expression, Message: r.Message, Policy: r.Policy + "/" + r.Binding,
 			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld, Change: digestObjects(p.new.Value(), p.old.Value()),
-		}})
+		})
 	}
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {

@@ -136,8 +136,8 @@ func (g *group) unknown(m member, askCluster string) string {
 	case g.relation == completed:
 		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, "+
 			"unless a webhook fills the field in; "+
-			"in that case the change is refused: %s", g.found, m.violations[0].summary())
+			"in that case the change is refused: %s", g.found, summary(&m.violations[0]))
 	}
 	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s",
-		g.found, m.violations[0].summary())
+		g.found, summary(&m.violations[0]))
 }

@@ -54,13 +54,13 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	replaced := re != nil && re.Requested && harmless(re)
 	for i := range v.violations {
 		violation := &v.violations[i]
-		r.complete(violation, p.new)
-		violation.addOld(p.new, v.old)
 		if violation.Change == "" {
-			violation.Change = violation.change(p.new, v.old)
+			violation.Change = changeOf(violation, p.new, v.old)
 		}
+		r.complete(violation, p.new)
+		addOld(violation, p.new, v.old)
 		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, violation.Violation)
+		c.report.Violations = append(c.report.Violations, *violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
@@ -103,9 +103,9 @@ type printer struct {
 // maxRepeated is how many bytes of containers are printed: each of the keys that one has lost would print it once more.
 const maxRepeated = 16 << 20
 
-// complete adds the object of a violation, and what is printed of its values.
-func (r *printer) complete(v *violation, o *manifest.Object) {
-	at := v.at
+// complete adds the object of a violation, and hides or drops values that are not printed.
+func (r *printer) complete(v *result.Violation, o *manifest.Object) {
+	at := v.Steps
 	// several files may have made the value; the one that changed it counts
 	if o.Document.Place != nil && len(v.Differences) > 0 {
 		at = fieldpath.Resolve(v.Differences[0].Path, o.Value())
@@ -124,29 +124,30 @@ func (r *printer) complete(v *violation, o *manifest.Object) {
 		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them
 			v.Message, _, _ = strings.Cut(v.Message, ": ")
 		}
-		v.Redacted, v.Differences, v.MoreDifferences = true, nil, 0
+		hide(v)
+		v.MoreDifferences = 0
 		return
 	}
-	v.Key = raw(v.key)
-	if v.ValuesLeftOut = v.key.OK && r.repeated > maxRepeated; !v.ValuesLeftOut {
-		v.Old, v.New = raw(v.old), raw(v.new)
+	if !v.Key.OK {
+		return
 	}
-	if v.key.OK {
-		r.repeated += len(v.Old) + len(v.New)
+	if v.ValuesLeftOut = r.repeated > maxRepeated; v.ValuesLeftOut {
+		v.Old, v.New = value{}, value{}
 	}
+	r.repeated += len(v.Old.String()) + len(v.New.String())
 }
 
 // addOld adds where the violation's field is in OLD. An object of a cluster has no file.
-func (v *violation) addOld(newObj, oldObj *manifest.Object) {
+func addOld(v *result.Violation, newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
 	if oldObj.Document.Place != nil {
-		place := oldObj.Document.Place(v.at)
+		place := oldObj.Document.Place(v.Steps)
 		v.OldFile, v.OldLine = place.File, place.Line
 		return
 	}
-	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.at).Line
+	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.Steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
 

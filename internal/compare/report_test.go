@@ -33,10 +33,10 @@ func TestReportParts(t *testing.T) {
 		t.Fatalf("violations at %q: they are sorted by path", got)
 	}
 	region := &r.Violations[1]
-	if len(region.Differences) != 2 || region.Differences[0].Path != "spec.region.a" || string(region.Differences[1].New) != `"3"` {
+	if len(region.Differences) != 2 || region.Differences[0].Path != "spec.region.a" || region.Differences[1].New.String() != `"3"` {
 		t.Errorf("the differences are %+v", region.Differences)
 	}
-	if class := &r.Violations[0]; string(class.Old) != `"p"` || string(class.New) != `"q"` || class.Change == "" || class.Change == region.Change {
+	if class := &r.Violations[0]; class.Old.String() != `"p"` || class.New.String() != `"q"` || class.Change == "" || class.Change == region.Change {
 		t.Errorf("the violation is %+v", class)
 	}
 	if len(r.Replacements) != 2 || r.Replacements[0].Accepted || r.Replacements[0].Cost != result.CostUnknown {

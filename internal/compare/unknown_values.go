@@ -127,8 +127,8 @@ func (v *verdict) excuseUnknown(p pair) {
 	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(violation violation) bool {
-		isUnknown := p.unknownAt(violation.at) || p.unknownBelow(&violation)
+	v.violations = slices.DeleteFunc(v.violations, func(violation result.Violation) bool {
+		isUnknown := p.unknownAt(violation.Steps) || p.unknownBelow(&violation)
 		if !isUnknown && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
 			isUnknown = !slices.ContainsFunc(violation.Differences, func(d result.Difference) bool {
 				return !p.unknownAt(fieldpath.Resolve(d.Path, p.new.Value(), p.old.Value()))
@@ -137,7 +137,7 @@ func (v *verdict) excuseUnknown(p pair) {
 		if isUnknown {
 			v.unknown = append(v.unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
 				"refused if the value changes, which depends on a variable or a Secret whose value is not in the files "+
-					"(--render CMD can fill it in): %s", violation.summary())})
+					"(--render CMD can fill it in): %s", summary(&violation))})
 		}
 		return isUnknown
 	})
@@ -150,15 +150,15 @@ func (v *verdict) excuseUnknown(p pair) {
 func (p pair) unknownAt(at fieldpath.Path) bool { return isUnknown(p.new, at) || isUnknown(p.old, at) }
 
 // unknownBelow reports whether all members are unknown that differ in the objects of a violation.
-func (p pair) unknownBelow(v *violation) bool {
-	newVal, isObject := v.new.Data.(map[string]any)
-	oldVal, both := v.old.Data.(map[string]any)
-	if !isObject || !both || !v.new.OK || !v.old.OK || len(newVal) != len(oldVal) {
+func (p pair) unknownBelow(v *result.Violation) bool {
+	newVal, isObject := v.New.Data.(map[string]any)
+	oldVal, both := v.Old.Data.(map[string]any)
+	if !isObject || !both || !v.New.OK || !v.Old.OK || len(newVal) != len(oldVal) {
 		return false
 	}
 	for name, member := range newVal {
 		was, ok := oldVal[name]
-		below := append(slices.Clip(v.at), name)
+		below := append(slices.Clip(v.Steps), name)
 		if !ok || !jsonvalue.Equal(member, was) && !p.unknownAt(below) {
 			return false
 		}

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
-	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -23,7 +21,7 @@ import (
 
 // verdict is the predicted answer of an API server to one update, by one definition of the kind.
 type verdict struct {
-	violations     []violation
+	violations     []result.Violation
 	more           int // violations beyond the limit of a report
 	unknown, notes []result.Remark
 	replacement    *result.Replacement // of the object, where there are violations
@@ -50,10 +48,10 @@ func (v *verdict) addRemarks(unknown, notes []result.Remark) {
 }
 
 // merge adds what another version or definition has found, without what v has already.
-func (v *verdict) merge(violations []violation) {
+func (v *verdict) merge(violations []result.Violation) {
 	type identity struct{ path, lock, rule, key, policy, message string }
-	identify := func(b *violation) identity {
-		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.OK, string(raw(b.key))), b.Policy, ""}
+	identify := func(b *result.Violation) identity {
+		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.Key.OK, b.Key), b.Policy, ""}
 		if b.Policy != "" {
 			id.message = b.Message // two failures of one policy have no rule
 		}
@@ -87,16 +85,8 @@ func (r request) askCluster() string {
 	return "; " + r.advice.AskCluster
 }
 
-// violation is a violation of one pair on its way into the report.
-type violation struct {
-	result.Violation
-	at            fieldpath.Path          // Path, as a value
-	old, new, key value                   // of which Old, New and Key are printed
-	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
-}
-
-// summary is the violation in one line.
-func (v *violation) summary() string {
+// summary is a violation in one line.
+func summary(v *result.Violation) string {
 	if v.Path == "" {
 		return v.Message
 	}
@@ -107,37 +97,29 @@ func (v *violation) summary() string {
 const lockRule = string(kind.LockRule)
 
 // value is a value that can be absent.
-type value = checks.Value
+type value = result.Value
 
 // same reports whether two values are both absent, or equal.
 func same(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
 // newViolation returns what a validator found at a path, without the subject and the place of the lock.
-func newViolation(found *immutability.Violation, path string, at fieldpath.Path) violation {
-	v := violation{at: at}
-	v.Path, v.Lock, v.SchemaPath, v.Message = path, string(found.Lock), found.SchemaPath, found.Message()
-	v.old, v.new = value{Data: found.Old, OK: found.HasOld}, value{Data: found.New, OK: found.HasNew}
-	v.key, v.found, v.MoreDifferences = value{Data: found.Key, OK: found.HasKey}, found, found.MoreDifferences
+func newViolation(found *immutability.Violation, path string, at fieldpath.Path) result.Violation {
+	v := result.Violation{
+		Path: path, Steps: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath, Message: found.Message(),
+		Old:             value{Data: found.Old, OK: found.HasOld},
+		New:             value{Data: found.New, OK: found.HasNew},
+		Key:             value{Data: found.Key, OK: found.HasKey},
+		MoreDifferences: found.MoreDifferences,
+	}
 	if found.Lock == immutability.LockIncomparable {
 		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
 	}
 	for _, d := range found.Differences {
-		was, is := value{Data: d.Old, OK: d.HasOld}, value{Data: d.New, OK: d.HasNew}
-		v.Differences = append(v.Differences, result.Difference{Path: d.Path.String(), Old: raw(was), New: raw(is)})
+		v.Differences = append(v.Differences, result.Difference{
+			Path: d.Path.String(), Old: value{Data: d.Old, OK: d.HasOld}, New: value{Data: d.New, OK: d.HasNew},
+		})
 	}
 	return v
-}
-
-// raw encodes a value that is there, null included; an absent one is left out.
-func raw(v value) json.RawMessage {
-	if !v.OK {
-		return nil
-	}
-	text, err := jsonvalue.Encode(v.Data)
-	if err != nil {
-		return json.RawMessage("null") // decoded JSON always encodes
-	}
-	return text
 }
 
 // threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
@@ -169,11 +151,11 @@ func related(a, b string) bool {
 // answer is an internal error, or it refuses a new object too.
 func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	path := at.String()
-	if slices.ContainsFunc(v.violations, func(b violation) bool { return b.Path != "" && related(b.Path, path) }) {
+	if slices.ContainsFunc(v.violations, func(b result.Violation) bool { return b.Path != "" && related(b.Path, path) }) {
 		return
 	}
-	refusal := result.Violation{Path: path, Lock: lockServer, Message: message, Unforced: true}
-	v.violations = append(v.violations, violation{Violation: refusal, at: at})
+	refusal := result.Violation{Path: path, Steps: at, Lock: lockServer, Message: message, Unforced: true}
+	v.violations = append(v.violations, refusal)
 	if edit != "" {
 		v.edits = append(v.edits, edit)
 	}

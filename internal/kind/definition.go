@@ -22,6 +22,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -131,7 +132,7 @@ type Objection struct {
 	Rules []celrun.Rule
 	// New and Old are the values whose change is refused, passwords included. With Whole, the change of the whole
 	// object is refused.
-	New, Old check.Value
+	New, Old result.Value
 	Whole    bool
 	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no
 	// value.
@@ -152,7 +153,7 @@ func (d *Definition) Find(asked Update) (Found, error) {
 	if d.Empty() {
 		return all, nil
 	}
-	u := &update{Update: asked, Definition: d, results: make([]result, len(d.conditions))}
+	u := &update{Update: asked, Definition: d, results: make([]evaluation, len(d.conditions))}
 	for _, p := range d.parts() {
 		found, more, err := p.find(u)
 		if err != nil {
@@ -167,5 +168,5 @@ func (d *Definition) Find(asked Update) (Found, error) {
 type update struct {
 	Update
 	*Definition
-	results []result // of the conditions
+	results []evaluation // of the conditions
 }

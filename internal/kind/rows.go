@@ -73,8 +73,8 @@ func (d *Definition) condition(text string) (int, error) {
 	return len(d.conditions) - 1, nil
 }
 
-// result is the value of a condition.
-type result struct {
+// evaluation is the value of a condition.
+type evaluation struct {
 	evaluated, holds bool
 	err              error
 }

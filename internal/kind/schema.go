@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -280,8 +281,8 @@ func (j *judgement) findings() []Objection {
 		if says := f.Says(); says != "" {
 			f.Message += "; the rule says: " + says
 		}
-		f.New = check.Value{Data: f.Broken.New, OK: f.Broken.HasNew}
-		f.Old = check.Value{Data: f.Broken.Old, OK: f.Broken.HasOld}
+		f.New = result.Value{Data: f.Broken.New, OK: f.Broken.HasNew}
+		f.Old = result.Value{Data: f.Broken.Old, OK: f.Broken.HasOld}
 		if HasRedacted(f.Broken.Old) || HasRedacted(f.Broken.New) {
 			f.New, f.Old = Correlate(j.schema, j.update.New, j.update.Old, f.At)
 		}

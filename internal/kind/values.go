@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -17,14 +18,14 @@ import (
 
 // Correlate returns the values at a path of newObj and the place of oldObj that it was before: items of keyed lists
 // have the same keys, other items the same index. Both values are absent when the old place cannot be told.
-func Correlate(s *spec.Schema, newObj, oldObj map[string]any, at fieldpath.Path) (newVal, oldVal check.Value) {
-	newVal, oldVal = check.Value{Data: newObj, OK: true}, check.Value{Data: oldObj, OK: true}
+func Correlate(s *spec.Schema, newObj, oldObj map[string]any, at fieldpath.Path) (newVal, oldVal result.Value) {
+	newVal, oldVal = result.Value{Data: newObj, OK: true}, result.Value{Data: oldObj, OK: true}
 	for _, step := range at {
 		is, was := newVal.Data, oldVal.Data
 		newVal, oldVal = Child(is, step), Child(was, step)
 		if i, isIndex := step.(int); isIndex && s != nil && s.Items != nil {
 			if oldVal, isIndex = OldItem(s, is, was, i); !isIndex {
-				return check.Value{}, check.Value{}
+				return result.Value{}, result.Value{}
 			}
 		}
 		s = schema.Below(s, step)
@@ -33,13 +34,13 @@ func Correlate(s *spec.Schema, newObj, oldObj map[string]any, at fieldpath.Path)
 }
 
 // Child returns the value one step below a value.
-func Child(v, step any) check.Value {
+func Child(v, step any) result.Value {
 	below, ok := fieldpath.Get(v, step)
-	return check.Value{Data: below, OK: ok}
+	return result.Value{Data: below, OK: ok}
 }
 
 // OldItem returns the item of an old list that item i of the new one was. ok is false where that cannot be told.
-func OldItem(s *spec.Schema, newList, oldList any, i int) (was check.Value, ok bool) {
+func OldItem(s *spec.Schema, newList, oldList any, i int) (was result.Value, ok bool) {
 	marks, _ := schema.ReadMarks(s.Extensions)
 	if marks.ListType != schema.ListMap {
 		return Child(oldList, i), true
@@ -47,7 +48,7 @@ func OldItem(s *spec.Schema, newList, oldList any, i int) (was check.Value, ok b
 	item, isObject := Child(newList, i).Data.(map[string]any)
 	olds, isList := oldList.([]any)
 	if !isObject || !isList {
-		return check.Value{}, false
+		return result.Value{}, false
 	}
 	at := slices.IndexFunc(olds, func(old any) bool {
 		was, _ := old.(map[string]any)
@@ -55,13 +56,13 @@ func OldItem(s *spec.Schema, newList, oldList any, i int) (was check.Value, ok b
 			func(key string) bool { return !jsonvalue.Equal(item[key], was[key]) })
 	})
 	if at < 0 {
-		return check.Value{}, true
+		return result.Value{}, true
 	}
-	return check.Value{Data: olds[at], OK: true}, true
+	return result.Value{Data: olds[at], OK: true}, true
 }
 
 // equal reports whether two values are both absent, or equal.
-func equal(a, b check.Value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
+func equal(a, b result.Value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
 // keyText prints the key of a violation, "" for none.
 func keyText(v *immutability.Violation) string {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
@@ -79,7 +80,7 @@ func TestCorrelate(t *testing.T) {
 		{"none.at.all", "-", "-", "a path that leads nowhere"},
 	} {
 		newVal, oldVal := Correlate(s, newObj, oldObj, fieldpath.Resolve(c.path, newObj, oldObj))
-		show := func(v check.Value) string {
+		show := func(v result.Value) string {
 			if !v.OK {
 				return "-"
 			}

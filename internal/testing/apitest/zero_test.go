@@ -81,6 +81,7 @@ var zeroes = map[string]any{
 	"immutability/parameter.Values":                          parameter.Values(nil),
 	"immutability/result.Deletion":                           result.Deletion{},
 	"immutability/result.Subject":                            result.Subject{},
+	"immutability/result.Value":                              result.Value{},
 	"immutability/result.Violation":                          result.Violation{},
 	"immutability/parameter/heat.ImmutableParameterModified": heat.ImmutableParameterModified{},
 	"immutability/parameter/heat.Template":                   heat.Template{},

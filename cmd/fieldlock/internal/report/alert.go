@@ -135,10 +135,10 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		message := fmt.Sprintf("%s: %s: %s", object, path, why)
 		switch {
-		case v.Key != nil || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
+		case v.Key.OK || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
 		case len(v.Differences) > 0:
 			message += ": " + compare.Enumerate(changes(v, false))
-		case v.Old != nil || v.New != nil:
+		case v.Old.OK || v.New.OK:
 			message += ": " + arrow(v.Old, v.New, false)
 		}
 		if evidence := v.Evidence(); evidence != "" {
@@ -147,7 +147,7 @@ func checkAlerts(r *compare.Report) []alert {
 		a := alert{
 			rule: v.Lock, level: "error", title: title, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
-			fails: v.Refused(), object: v.Object, cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, string(v.Key)}),
+			fails: v.Refused(), object: v.Object, cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, v.Key.String()}),
 		}
 		a.addWays(r, &v.Subject)
 		switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/testing/setting"
@@ -59,23 +60,18 @@ func (s hostileSource) fill(t *testing.T, v reflect.Value) {
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[result.Value]() {
+			if s.IntN(4) > 0 { // otherwise absent
+				v.Set(reflect.ValueOf(result.Value{Data: s.text() + strings.Repeat(s.text(), s.IntN(10)), OK: true}))
+			}
+			return
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				s.fill(t, v.Field(i))
 			}
 		}
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			if s.IntN(4) == 0 {
-				return // absent
-			}
-			data, err := json.Marshal(s.text() + strings.Repeat(s.text(), s.IntN(10)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			v.SetBytes(data)
-			return
-		}
 		n := 1 + s.IntN(2)
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i := range n {

@@ -46,7 +46,13 @@ func subject(kind, object string, line int) result.Subject {
 	return result.Subject{Object: object, Kind: kind, APIVersion: "example.com/v1", File: "deploy/x.yaml", Line: line, Column: 3, ObjectLine: line / 10 * 10}
 }
 
-func raw(text string) json.RawMessage { return json.RawMessage(text) }
+// raw returns the value of a JSON text.
+func raw(text string) (v result.Value) {
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		panic(err)
+	}
+	return v
+}
 
 // checkReport has a violation, remark and replacement of every sort that formats print differently.
 func checkReport() *compare.Report {

@@ -336,13 +336,13 @@ func replacementHead(r *result.Replacement, cost string, escape func(string) str
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }
 
-// arrow shows two values as JSON texts, nil for an absent one.
-func arrow(oldVal, newVal []byte, p Palette) string {
-	text := func(v []byte) string {
-		if v == nil {
+// arrow shows two values as JSON.
+func arrow(oldVal, newVal result.Value, p Palette) string {
+	text := func(v result.Value) string {
+		if !v.OK {
 			return "absent"
 		}
-		return Printable(string(v))
+		return Printable(v.String())
 	}
 	oldText, newText := jsonvalue.Excerpts(text(oldVal), text(newVal), shownValue)
 	return p.Red(oldText) + " → " + p.Green(newText)
@@ -353,11 +353,11 @@ func changes(v *result.Violation, p Palette) []string {
 	switch {
 	case v.Redacted:
 		return []string{"the values are not shown"}
-	case v.Key != nil && v.Reason == "":
-		return []string{p.Red("- " + Shorten(string(v.Key)))}
-	case v.Key != nil:
-		return []string{"key " + Shorten(string(v.Key))}
-	case len(v.Differences) == 0 && v.Old == nil && v.New == nil:
+	case v.Key.OK && v.Reason == "":
+		return []string{p.Red("- " + Shorten(v.Key.String()))}
+	case v.Key.OK:
+		return []string{"key " + Shorten(v.Key.String())}
+	case len(v.Differences) == 0 && !v.Old.OK && !v.New.OK:
 		return nil
 	case len(v.Differences) == 0:
 		return []string{arrow(v.Old, v.New, p)}
@@ -373,10 +373,10 @@ func changes(v *result.Violation, p Palette) []string {
 		}
 		change := arrow(d.Old, d.New, p)
 		switch {
-		case d.Old == nil:
-			change = p.Green("+ " + Shorten(string(d.New)))
-		case d.New == nil:
-			change = p.Red("- " + Shorten(string(d.Old)))
+		case !d.Old.OK:
+			change = p.Green("+ " + Shorten(d.New.String()))
+		case !d.New.OK:
+			change = p.Red("- " + Shorten(d.Old.String()))
 		}
 		lines = append(lines, name+change)
 	}

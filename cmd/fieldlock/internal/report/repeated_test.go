@@ -227,10 +227,10 @@ func TestOneLine(t *testing.T) {
 		if i == 49 {
 			s.Line = 10
 		}
-		r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.storageClassName", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
+		r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.storageClassName", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: "it is immutable"})
 		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: "data", Message: "data goes", How: []string{"keep it", "kubectl delete " + s.Object}})
 	}
-	r.Violations[3].New = []byte(`"c"`)
+	r.Violations[3].New = raw(`"c"`)
 	print := func(f Format) string { return printed(t, f, r) }
 	text := print(textFormat)
 	for _, want := range []string{
@@ -264,7 +264,7 @@ func TestEdits(t *testing.T) {
 		s := result.Subject{Object: object, Kind: kind, APIVersion: "apps/v1", File: "base/kustomization.yaml", Unit: "kustomization base", ObjectLine: len(r.Violations) + 1}
 		for _, line := range lines {
 			s.Line = line
-			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: []byte(`"a"`), New: []byte(`"b"`), Message: "it is immutable"})
+			r.Violations = append(r.Violations, result.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: "it is immutable"})
 		}
 		r.Replacements = append(r.Replacements, result.Replacement{Subject: s, Cost: "downtime", Message: "pods stop", How: []string{"keep it as a " + kind, "kubectl delete " + object}})
 	}
