@@ -201,9 +201,12 @@ func (k *Kind) doCompile() error {
 
 // goTypes are the types of Kubernetes that operators' own types hold.
 var goTypes = kind.GoTypes{
-	"JobTemplateSpec": reflect.TypeFor[batchv1.JobTemplateSpec](),
-	"PodSpec":         reflect.TypeFor[corev1.PodSpec](),
-	"PodTemplateSpec": reflect.TypeFor[corev1.PodTemplateSpec](),
+	"JobTemplateSpec":       reflect.TypeFor[batchv1.JobTemplateSpec](),
+	"PersistentVolumeClaim": reflect.TypeFor[corev1.PersistentVolumeClaim](),
+	"PodSpec":               reflect.TypeFor[corev1.PodSpec](),
+	"*PodSpec":              reflect.TypeFor[*corev1.PodSpec](),
+	"PodTemplateSpec":       reflect.TypeFor[corev1.PodTemplateSpec](),
+	"*ResourceRequirements": reflect.TypeFor[*corev1.ResourceRequirements](),
 }
 
 // text returns the string at a path, or "".

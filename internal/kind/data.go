@@ -104,8 +104,8 @@ type FieldData struct {
 	// what is below may be a Go pointer, which keeps it), none, or unknown. Where nothing is said, it is unknown, and so
 	// is a change between absent and a zero value.
 	Normalize string `json:"normalize,omitempty"`
-	// Go is the name of a Go type of Kubernetes, such as PodTemplateSpec, which says what is known of the field and
-	// below. Normalize says then whether empty lists and maps count as absent: undefined, or none.
+	// Go is the name of a Go type of Kubernetes, such as PodTemplateSpec or *PodSpec, which says what is known of the
+	// field and below. Normalize says then whether empty lists and maps count as absent: undefined, or none.
 	Go string `json:"go,omitempty"`
 
 	Atomic     bool `json:"atomic,omitempty"`     // an apply replaces the whole value; not so objects, client-side

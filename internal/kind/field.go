@@ -24,7 +24,7 @@ import (
 type Field struct {
 	FieldData
 	// Held is set for an object that a Go struct always has, since a lock is below it: absent, it counts as an empty
-	// one, unless Normalize is none or scalars.
+	// one, unless Normalize is none.
 	Held bool
 
 	properties map[string]*Field
@@ -316,7 +316,7 @@ func (f *Field) fill(in filling, root map[string]any) {
 }
 
 // alwaysThere reports whether f is an object that a Go struct always has. A lock below it needs it on both sides.
-func (f *Field) alwaysThere() bool { return f != nil && f.Held && !decides(f.Normalize) }
+func (f *Field) alwaysThere() bool { return f != nil && f.Held && f.Normalize != "none" }
 
 // initial sets a member that is absent to what is filled in.
 func (f *Field) initial(in map[string]any, name string, root map[string]any) {

@@ -134,37 +134,51 @@ const badCase = "the old object"
 // Update makes the judge of a kind from its defaults, which may be nil, and its validation. The old object is nil while
 // it is created.
 func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *T) error) Judge {
+	if defaults == nil {
+		return func(ctx context.Context, newJSON, oldJSON []byte) error {
+			oldObj, newObj := new(T), new(T)
+			if err := json.Unmarshal(oldJSON, oldObj); err != nil {
+				return fmt.Errorf("%s: %w", badCase, err)
+			}
+			if err := json.Unmarshal(newJSON, newObj); err != nil {
+				return err
+			}
+			return validate(ctx, newObj, oldObj)
+		}
+	}
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
-		oldObj, newObj := new(T), new(T)
-		err := json.Unmarshal(oldJSON, oldObj)
+		oldObj, err := created(ctx, oldJSON, defaults)
 		if err != nil {
 			return fmt.Errorf("%s: %w", badCase, err)
 		}
-		if defaults != nil {
-			if err := defaults(ctx, oldObj, nil); err != nil {
-				return fmt.Errorf("%s: %w", badCase, err)
-			}
-			if oldObj, err = stored(oldObj); err != nil {
-				return fmt.Errorf("%s: %w", badCase, err)
-			}
-		}
+		newObj := new(T)
 		if err := merge(newObj, oldObj, newJSON, oldJSON); err != nil {
 			return err
 		}
-		if defaults != nil {
-			before, err := stored(oldObj)
-			if err != nil {
-				return err
-			}
-			if err := defaults(ctx, newObj, before); err != nil {
-				return err
-			}
-			if newObj, err = stored(newObj); err != nil {
-				return err
-			}
+		before, err := stored(oldObj)
+		if err != nil {
+			return err
+		}
+		if err := defaults(ctx, newObj, before); err != nil {
+			return err
+		}
+		if newObj, err = stored(newObj); err != nil {
+			return err
 		}
 		return validate(ctx, newObj, oldObj)
 	}
+}
+
+// created returns the object that is stored when a manifest is created.
+func created[T any](ctx context.Context, manifest []byte, defaults func(ctx context.Context, newObj, oldObj *T) error) (*T, error) {
+	obj := new(T)
+	if err := json.Unmarshal(manifest, obj); err != nil {
+		return nil, err
+	}
+	if err := defaults(ctx, obj, nil); err != nil {
+		return nil, err
+	}
+	return stored(obj)
 }
 
 // Webhook makes the judge of a kind from its webhook, which has controller-runtime's methods for that kind.

@@ -4,7 +4,8 @@
 //
 // CASES is a file of cases; the old object of each case is where the changes begin. PROGRAM is as in command ask. Each
 // field of the object and each of its annotations and labels is changed, emptied and removed; each field that a CRD has
-// and the object lacks is added. A change is left out when the operator refuses the new object for itself: when it
+// and the object lacks is added. The operator sees objects with the defaults of their CRD, as the API server sends them.
+// A change is left out when the CRD's schema or the operator refuses the new object for itself: when the operator
 // refuses an update that leaves it as it is.
 package main
 
@@ -18,9 +19,13 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
@@ -40,6 +45,10 @@ func sweep(file, program string, crds []string) error {
 	if err != nil {
 		return err
 	}
+	servers, err := serversOf(crds)
+	if err != nil {
+		return err
+	}
 	cases, err := kindcase.Read(filepath.Dir(file))
 	if err != nil {
 		return err
@@ -53,31 +62,37 @@ func sweep(file, program string, crds []string) error {
 			continue
 		}
 		seen[begin] = true
-		s := schemas[c.Old["apiVersion"].(string)+" "+c.Old["kind"].(string)]
+		s := schemas[kindOf(c.Old)]
 		questions = append(questions, changesOfObject(strings.TrimPrefix(c.Name, group), c.Old, s)...)
 	}
-	return compare(program, questions)
+	return compare(program, questions, servers)
 }
 
 // compare asks the program and the catalogue, and prints the differences.
-func compare(program string, questions []kindcase.Question) error {
+func compare(program string, changes []kindcase.Question, servers map[string]*server) error {
 	catalogue, err := operators.Load()
 	if err != nil {
 		return err
 	}
-	answers, err := kindcase.Ask(program, questions)
+	var questions, stored []kindcase.Question // as a client sends them, and as the operator sees them
+	for _, q := range changes {
+		if seen, ok := servers[kindOf(q.Old)].update(q); ok {
+			questions, stored = append(questions, q), append(stored, seen)
+		}
+	}
+	answers, err := kindcase.Ask(program, stored)
 	if err != nil {
 		return err
 	}
-	unchanged := make([]kindcase.Question, len(questions))
-	for i, q := range questions {
+	unchanged := make([]kindcase.Question, len(stored))
+	for i, q := range stored {
 		unchanged[i] = kindcase.Question{Name: q.Name, Old: q.New, New: q.New}
 	}
 	alone, err := kindcase.Ask(program, unchanged)
 	if err != nil {
 		return err
 	}
-	agreed, undecided, invalid, none := 0, 0, 0, 0
+	agreed, undecided, invalid, none := 0, 0, len(changes)-len(questions), 0
 	for _, q := range questions {
 		answer, ok := answers[q.Name]
 		switch {
@@ -108,7 +123,7 @@ func compare(program string, questions []kindcase.Question) error {
 			fmt.Printf("false alarm: %s: %s\n", q.Name, verdict.Violations[0].Row.Path)
 		}
 	}
-	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n", len(questions), agreed, undecided, invalid, none)
+	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n", len(changes), agreed, undecided, invalid, none)
 	return nil
 }
 
@@ -118,6 +133,67 @@ func cut(s string) string {
 		return s[:160]
 	}
 	return s
+}
+
+// kindOf returns "apiVersion Kind" of an object.
+func kindOf(obj map[string]any) string { return fmt.Sprint(obj["apiVersion"], " ", obj["kind"]) }
+
+// server is what the API server does with objects of a kind before the operator sees them. A nil server does nothing.
+type server struct {
+	preparer  *prepare.Preparer
+	validator validation.SchemaValidator
+}
+
+// serversOf returns the servers of the kinds of CRDs, by "apiVersion Kind".
+func serversOf(files []string) (map[string]*server, error) {
+	servers := map[string]*server{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		crds, err := crd.Read(file, data)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range crds {
+			for _, v := range c.Versions {
+				converted, err := celrun.Convert(v.Schema)
+				if err != nil {
+					return nil, err
+				}
+				validator, _, err := validation.NewSchemaValidator(converted)
+				if err != nil {
+					return nil, err
+				}
+				servers[c.Group+"/"+v.Name+" "+c.Kind] = &server{prepare.New(v), validator}
+			}
+		}
+	}
+	return servers, nil
+}
+
+// update returns a question with the objects as the server sends them. It is not ok if the schema refuses the new
+// object for something that it accepts in the old one.
+func (s *server) update(q kindcase.Question) (seen kindcase.Question, ok bool) {
+	if s == nil {
+		return q, true
+	}
+	oldObj, oldErr := s.preparer.Prepare(q.Old)
+	newObj, newErr := s.preparer.Prepare(q.New)
+	if oldErr != nil || newErr != nil {
+		return q, false
+	}
+	known := map[string]bool{} // mistakes of the case
+	for _, e := range validation.ValidateCustomResource(nil, oldObj, s.validator) {
+		known[e.Error()] = true
+	}
+	for _, e := range validation.ValidateCustomResource(nil, newObj, s.validator) {
+		if !known[e.Error()] {
+			return q, false
+		}
+	}
+	return kindcase.Question{Name: q.Name, Old: oldObj, New: newObj}, true
 }
 
 // schemasOf reads the schemas of CRDs, by "apiVersion Kind".

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const crd = `
+const crdText = `
 kind: CustomResourceDefinition
 spec:
   group: a.example
@@ -28,7 +28,7 @@ spec:
 // Each field is changed, removed or added, one at a time, and the object that the changes begin with stays as it is.
 func TestChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "crd.yaml")
-	if err := os.WriteFile(file, []byte(crd), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(crdText), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	schemas, err := schemasOf([]string{file})
