@@ -3,19 +3,24 @@ package builtin
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
+
+// An external lock on a built-in kind is compiled as in any other schema: that of the kind's Go type, with the keys of
+// lists from the data. So its path is read in the same way, and a lock that cannot be there is the same mistake. It
+// becomes one more row of the kind:
+//
+//	lock    Deployment, spec.template.spec.nodeSelector, immutable-keys
+//	schema  {spec: {template: {spec: {nodeSelector: {additionalProperties: {}, x-kubernetes-immutable-keys: true}}}}}
+//	row     {field: spec.template.spec.nodeSelector, says: "field is immutable: nothing may be added or removed"}
 
 // WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The
 // path is as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, if locks are
@@ -24,26 +29,12 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	if k == nil || kind.undefined() {
 		return nil, errors.New("there is no kind to lock: get one from Find")
 	}
-	t := goType(schema.GroupVersionKind{Group: kind.Group, Version: kind.Versions[0], Kind: kind.Kind})
-	if t == nil {
-		return nil, fmt.Errorf("the fields of %s are not known here, so no lock can be added", kind.Kind)
-	}
-	if path == "metadata" || strings.HasPrefix(path, "metadata.") {
-		return nil, fmt.Errorf("metadata cannot be locked, because API machinery changes it on every update")
-	}
-	steps, isMap, err := find(t, path)
+	row, err := kind.externalRow(immutability.ExternalLock{Path: path, Locks: locks})
 	if err != nil {
 		return nil, err
 	}
-	if len(locks) == 0 {
-		return nil, fmt.Errorf("no lock is named for %s; name at least one, such as immutable", path)
-	}
-	for _, l := range locks {
-		if err := lockschema.CheckLocks([]lockschema.Lock{lockschema.Lock(l)}); err != nil {
-			return nil, err
-		}
-	}
-	source := kind.source.with(steps, isMap, locks)
+	source := *kind.source
+	source.Rows = append(slices.Clone(source.Rows), row)
 	changed := map[*Kind]*Kind{}
 	with := &Kinds{Minor: k.Minor, minor: k.minor}
 	with.index = k.index.Map(func(old *Kind) *Kind {
@@ -51,7 +42,7 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 			return old
 		}
 		if changed[old] == nil {
-			changed[old] = newKind(old.Group, source, old.minor, old.types)
+			changed[old] = newKind(old.Group, &source, old.minor, old.types)
 			changed[old].Versions, changed[old].APIVersion = old.Versions, old.APIVersion
 		}
 		return changed[old]
@@ -64,87 +55,73 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	return with, nil
 }
 
-// with returns a copy of the source of a kind with rows for locks at the end of steps.
-func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability.Lock) *kindSource {
-	out := *s
-	out.Rows = slices.Clone(s.Rows)
-	path := steps.String()
-	if isMap {
-		out.Fields = maps.Clone(s.Fields)
-		if out.Fields == nil {
-			out.Fields = map[string]kind.FieldData{}
-		}
-		if _, known := out.Fields[path+string(fieldpath.EachValue)]; !known {
-			out.Fields[path+string(fieldpath.EachValue)] = kind.FieldData{}
-		}
+// externalRow returns the row of an external lock.
+func (k *Kind) externalRow(lock immutability.ExternalLock) (kind.Row, error) {
+	t := goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind})
+	if t == nil {
+		return kind.Row{}, fmt.Errorf("the fields of %s are not known here, so no lock can be added", k.Kind)
 	}
-	var words []string
-	for _, l := range locks {
-		if lock := lockschema.Lock(l); lock.Key() == lockschema.KeyUpdate {
-			words = append(words, string(lock))
-		} else {
-			out.Rows = append(out.Rows, kind.Row{Field: path, Lock: string(lock), Says: lock.Refusal(), Ordered: true})
-		}
+	if err := k.compile(); err != nil {
+		return kind.Row{}, err
 	}
-	if words != nil {
-		says := lockschema.Refused
-		if len(words) == 1 {
-			says = lockschema.Lock(words[0]).Refusal()
-		}
-		out.Rows = append(out.Rows, kind.Row{Field: path, Update: words, Says: says, Ordered: true})
+	d := describer{known: map[string]*spec.Schema{}}
+	validator, err := immutability.Compile(d.describe(t, k.fields), immutability.WithLocks(lock),
+		immutability.WithResolver(func(ref string) (*spec.Schema, error) { return d.known[ref], nil }))
+	if mistakes := (*immutability.SchemaError)(nil); errors.As(err, &mistakes) {
+		return kind.Row{}, errors.New(mistakes.Findings[0].Message)
 	}
-	return &out
-}
-
-// find returns the steps that the path of an external lock takes through a Go type, and whether it leads to a map. The
-// path is read as in a schema; the error is a *lockschema.NoPath.
-func find(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, err error) {
-	if path == "" {
-		return nil, false, &lockschema.NoPath{Nearest: "the root"}
-	}
-	var types structTypes
-	known := map[string]*spec.Schema{}
-	root := types.describe(t, known)
-	external := lockschema.External{Path: path}
-	located, at, err := external.Add(root, func(ref string) (*spec.Schema, error) { return known[ref], nil })
 	if err != nil {
-		return nil, false, err
+		return kind.Row{}, err
 	}
-	steps = at.Steps()
-	for _, step := range steps {
-		switch step {
-		case fieldpath.EachItem:
-			located = located.Items.Schema
-		case fieldpath.EachValue:
-			located = located.AdditionalProperties.Schema
-		default:
-			located = lockschema.Below(located, step)
-		}
+	says := lockschema.Refused
+	if len(lock.Locks) == 1 {
+		says = lockschema.Lock(lock.Locks[0]).Refusal()
 	}
-	return steps, located.AdditionalProperties != nil, nil
+	steps := lockschema.PathOf(validator.Locks()[0].SchemaPath).Steps()
+	return kind.Row{Field: steps.String(), Compiled: validator, Says: says, Ordered: true}, nil
 }
 
-// describe returns the schema of a Go type, without the types of scalars. A struct is a $ref to known, which gets it:
-// some contain themselves.
-func (c *structTypes) describe(t reflect.Type, known map[string]*spec.Schema) *spec.Schema {
+// describer makes the schema of a Go type, without the types of scalars.
+type describer struct {
+	types structTypes
+	known map[string]*spec.Schema // by $ref: the structs of which the data says nothing, as some contain themselves
+}
+
+// describe returns the schema of a type; f is what the data says of the field, nil for nothing.
+func (d *describer) describe(t reflect.Type, f *kind.Field) *spec.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return c.describe(t.Elem(), known)
+		return d.describe(t.Elem(), f)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return spec.ArrayProperty(c.describe(t.Elem(), known))
+		items := f.Items()
+		if f != nil && items == nil {
+			items = &kind.Field{}
+		}
+		list := &spec.Schema{}
+		f.List(list, d.describe(t.Elem(), items))
+		return list
 	case t.Kind() == reflect.Map:
-		return spec.MapProperty(c.describe(t.Elem(), known))
+		return spec.MapProperty(d.describe(t.Elem(), nil))
 	case t.Kind() != reflect.Struct:
 		return &spec.Schema{}
+	case f != nil:
+		return d.members(t, f)
 	}
 	ref := "#/" + t.String()
-	if known[ref] == nil {
-		known[ref] = &spec.Schema{}
-		for name, field := range c.fields(t).types {
-			if field != nil { // the linked types have it
-				known[ref].SetProperty(name, *c.describe(field, known))
-			}
-		}
+	if d.known[ref] == nil {
+		d.known[ref] = &spec.Schema{}
+		*d.known[ref] = *d.members(t, nil)
 	}
 	return spec.RefSchema(ref)
+}
+
+// members returns the schema of a struct with the fields that the linked types have.
+func (d *describer) members(t reflect.Type, f *kind.Field) *spec.Schema {
+	s := &spec.Schema{}
+	for name, member := range d.types.fields(t).types {
+		if member != nil {
+			s.SetProperty(name, *d.describe(member, f.Properties()[name]))
+		}
+	}
+	return s
 }

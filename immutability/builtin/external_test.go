@@ -87,12 +87,12 @@ func TestWithLock(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ apiVersion, kind, path, want string }{
-		{"apps/v1", "Deployment", "", "the schema has no ; the nearest path is the root"},
+		{"apps/v1", "Deployment", "", "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it"},
 		{"apps/v1", "Deployment", "spec.templte.spec", "the schema has no spec.templte.spec; the nearest path is spec.template.spec"},
 		{"apps/v1", "Deployment", "spec.template.spec.containers.image", "the schema has no spec.template.spec.containers.image; the nearest path is spec.template.spec.containers"},
 		{"apps/v1", "Deployment", "spec.replicas[*]", "the schema has no spec.replicas[*]; the nearest path is spec.replicas"},
 		{"v1", "Secret", "data[*][*]", "the schema has no data[*][*]; the nearest path is data[*]"},
-		{"apps/v1", "Deployment", "metadata.labels", "metadata cannot be locked, because API machinery changes it on every update"},
+		{"apps/v1", "Deployment", "metadata.labels", "metadata cannot be locked, because API machinery changes it on every update: remove the lock"},
 		{"apiregistration.k8s.io/v1", "APIService", "spec.group", "the fields of APIService are not known here, so no lock can be added"},
 	} {
 		kind, _ := kinds.Find(row.apiVersion, row.kind)
@@ -104,7 +104,7 @@ func TestWithLock(t *testing.T) {
 	if _, err := kinds.WithLock(kind, "spec.replicas", immutability.LockImmutableKeys); err == nil {
 		t.Error("a number has locked keys")
 	}
-	if _, err := kinds.WithLock(kind, "spec.replicas"); err == nil || !strings.Contains(err.Error(), "no lock is named for spec.replicas") {
+	if _, err := kinds.WithLock(kind, "spec.replicas"); err == nil || !strings.Contains(err.Error(), "names no lock; name at least one") {
 		t.Errorf("no lock: %v", err)
 	}
 	for _, lock := range []immutability.Lock{"Immutable", immutability.LockIncomparable} {

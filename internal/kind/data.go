@@ -154,6 +154,9 @@ type Row struct {
 	How    []string `json:"how"`
 	Source string   `json:"source"` // the function that enforces the row, where it differs from the kind's
 	Read   bool     `json:"read"`   // its code was read and not run
+
+	// Compiled has the locks of a row that does not come from data: an external lock, compiled with the kind's schema.
+	Compiled *immutability.Validator `json:"-"`
 }
 
 // LockRule is the lock of a row that no word expresses.
@@ -176,6 +179,8 @@ func (r *Row) Paths() []string {
 // Locks returns the locks of the row, nil for none.
 func (r *Row) Locks() []immutability.Lock {
 	switch {
+	case r.Compiled != nil:
+		return r.Compiled.Locks()[0].Locks
 	case r.Rule != "" || r.Check != "":
 		return []immutability.Lock{LockRule}
 	case len(r.Update) > 0:

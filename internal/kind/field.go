@@ -99,7 +99,12 @@ func (f *Field) Hold(steps fieldpath.Path) {
 }
 
 // Properties returns the nodes of the named properties. Nobody may change the map.
-func (f *Field) Properties() map[string]*Field { return f.properties }
+func (f *Field) Properties() map[string]*Field {
+	if f == nil {
+		return nil
+	}
+	return f.properties
+}
 
 // Items returns the node of the items of a list, or nil.
 func (f *Field) Items() *Field {
@@ -399,7 +404,7 @@ func (f *Field) schema(marks []Mark, isLocked bool) *spec.Schema {
 	for step, marks := range below {
 		switch step {
 		case fieldpath.EachItem:
-			f.list(s, f.items.schema(marks, isLocked))
+			f.List(s, f.items.schema(marks, isLocked))
 		case fieldpath.EachValue:
 			s.Type = []string{"object"}
 			s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(marks, isLocked)}
@@ -419,7 +424,7 @@ func (f *Field) describe(s *spec.Schema) {
 	case f.items != nil || f.Set || len(f.Keys) > 0:
 		item := &spec.Schema{}
 		f.items.describe(item)
-		f.list(s, item)
+		f.List(s, item)
 	case f.values != nil:
 		value := &spec.Schema{}
 		f.values.describe(value)
@@ -438,10 +443,11 @@ func (f *Field) describe(s *spec.Schema) {
 	}
 }
 
-// list makes s the schema of a list with those items.
-func (f *Field) list(s, item *spec.Schema) {
+// List makes s the schema of a list with those items.
+func (f *Field) List(s, item *spec.Schema) {
 	s.Type, s.Items = []string{"array"}, &spec.SchemaOrArray{Schema: item}
 	switch {
+	case f == nil:
 	case len(f.Keys) > 0:
 		keys := make([]any, len(f.Keys))
 		item.Type = []string{"object"}

@@ -38,7 +38,7 @@ func (d *Definition) compile(row *Row, path string) (*lockedRow, error) {
 	if c.rule, err = d.condition(row.Rule); err != nil {
 		return nil, err
 	}
-	if row.Annotation != "" {
+	if c.validator = row.Compiled; c.validator != nil || row.Annotation != "" {
 		return c, nil
 	}
 	if c.rule != none || row.Check != "" || len(row.Allow) > 0 {
