@@ -15,7 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -293,7 +293,7 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 
 // read reads the CRDs.
 func (c *lintCommand) read(t *trees, args []string) (err error) {
-	var added *foreign.Locks
+	var added *external.Locks
 	var warnings []string
 	if t != nil {
 		added, warnings, err = c.external(c.project, t)

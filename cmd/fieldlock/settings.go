@@ -14,7 +14,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/settings"
 )
@@ -124,9 +124,9 @@ func (o *externalFlags) flags(cmd *cobra.Command) {
 
 // external returns the external locks and aliases of both sides: those of the settings and of --locks. With t nil there
 // is one side. What OLD has and cannot be read is a warning.
-func (o *externalFlags) external(p *project, t *trees) (all *foreign.Locks, warnings []string, err error) {
-	all = &foreign.Locks{}
-	addSides := func(newLocks, oldLocks *foreign.Locks) {
+func (o *externalFlags) external(p *project, t *trees) (all *external.Locks, warnings []string, err error) {
+	all = &external.Locks{}
+	addSides := func(newLocks, oldLocks *external.Locks) {
 		newLocks.Stand(oldLocks)
 		oldLocks.Stand(nil)
 		all.Add(newLocks)
@@ -169,7 +169,7 @@ func (t *trees) find(file string) (below string, ok bool) {
 
 // standing returns what external returns without t, for commands that are given some schemas: the settings may be about
 // others.
-func (o *externalFlags) standing(p *project) (*foreign.Locks, error) {
+func (o *externalFlags) standing(p *project) (*external.Locks, error) {
 	all := orEmpty(p.new.Locks)
 	all.Stand(nil)
 	for _, file := range o.locks {
@@ -180,20 +180,20 @@ func (o *externalFlags) standing(p *project) (*foreign.Locks, error) {
 	return all, nil
 }
 
-func orEmpty(l *foreign.Locks) *foreign.Locks {
+func orEmpty(l *external.Locks) *external.Locks {
 	if l == nil {
-		return &foreign.Locks{}
+		return &external.Locks{}
 	}
 	return l
 }
 
 // addFile adds the locks of a file of --locks to all.
-func addFile(all *foreign.Locks, path string) error {
+func addFile(all *external.Locks, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("--locks: %w", err)
 	}
-	locks, err := foreign.ParseOnly(filepath.ToSlash(path), data)
+	locks, err := external.ParseOnly(filepath.ToSlash(path), data)
 	if err != nil {
 		return fmt.Errorf("--locks: %w", err)
 	}
@@ -202,11 +202,11 @@ func addFile(all *foreign.Locks, path string) error {
 }
 
 // treeLocks reads the locks of a file of --locks in a tree; none where the tree lacks the file or it has a mistake.
-func treeLocks(t *git.Tree, below string) (*foreign.Locks, error) {
+func treeLocks(t *git.Tree, below string) (*external.Locks, error) {
 	data, ok, err := t.File(below)
 	if err != nil || !ok {
-		return &foreign.Locks{}, err
+		return &external.Locks{}, err
 	}
-	locks, err := foreign.ParseOnly(below, data)
+	locks, err := external.ParseOnly(below, data)
 	return orEmpty(locks), err
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/settings"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -230,7 +230,7 @@ func WithNames(newName, oldName string) Option {
 
 // input reads the schemas and settings.
 func (c *config) input() (*compare.Input, error) {
-	in := &compare.Input{Locks: &foreign.Locks{}}
+	in := &compare.Input{Locks: &external.Locks{}}
 	var errs []error
 	for _, f := range c.schemas {
 		s, mistakes, err := manifest.SchemasOf(f.Name, []manifest.File{f})

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -34,7 +34,7 @@ type Input struct {
 	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
 	NewDefaults, OldDefaults map[string]any
 	// Locks are the external locks of both sides; nil for none.
-	Locks *foreign.Locks
+	Locks *external.Locks
 	// Accepted are the accepted violations of NEW, nil for none, and OldAccepted those of OLD. With KnownOld, an
 	// acceptance that OLD lacks is marked as new.
 	Accepted, OldAccepted *accept.List

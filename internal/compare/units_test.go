@@ -7,7 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -55,7 +55,7 @@ func TestLocksOnAUnitsCRD(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{"spec.free": "", "spec.fre": "spec.fre"} {
-		locks, err := foreign.ParseOnly("locks.yaml", []byte("locks: [{kind: Widget, path: "+path+", lock: immutable}]\n"))
+		locks, err := external.ParseOnly("locks.yaml", []byte("locks: [{kind: Widget, path: "+path+", lock: immutable}]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

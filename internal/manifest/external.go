@@ -10,7 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
@@ -19,7 +19,7 @@ import (
 // Amender adds external locks to schemas, and translates the keys of other dialects. It remembers which entries found
 // their kind and path. A nil Amender changes nothing.
 type Amender struct {
-	locks  *foreign.Locks
+	locks  *external.Locks
 	known  map[int]bool  // entries whose kind some schema describes
 	placed map[int]bool  // entries whose path some schema of the kind has
 	failed map[int]error // why an entry has no place
@@ -27,7 +27,7 @@ type Amender struct {
 }
 
 // NewAmender returns an Amender for locks, nil if there are none.
-func NewAmender(locks *foreign.Locks) *Amender {
+func NewAmender(locks *external.Locks) *Amender {
 	if locks.Empty() {
 		return nil
 	}
@@ -173,7 +173,7 @@ func names(locks []schema.Lock) []immutability.Lock {
 // hasEntries reports whether an entry is for a kind.
 func (a *Amender) hasEntries(kind schemadoc.Kind) bool {
 	group, version := kindindex.GroupVersion(kind.APIVersion)
-	return slices.ContainsFunc(a.locks.Entries, func(e foreign.Entry) bool { return e.IsFor(group, version, kind.Kind) })
+	return slices.ContainsFunc(a.locks.Entries, func(e external.Entry) bool { return e.IsFor(group, version, kind.Kind) })
 }
 
 // Schema returns the schema of a kind with the locks, what resolves its references, and the aliases that cannot be

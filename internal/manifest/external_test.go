@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
 )
@@ -62,7 +62,7 @@ func TestAmender(t *testing.T) {
 		{"two locks on one field", "locks:\n- {kind: Widget, path: spec.a, lock: immutable}\n- {kind: Widget, path: spec.a, update: [NoSet]}", nil, []string{":3: Widget: spec.a: one field has"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			locks, err := foreign.ParseOnly("locks.yaml", []byte(row.locks+"\n"))
+			locks, err := external.ParseOnly("locks.yaml", []byte(row.locks+"\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestAmender(t *testing.T) {
 			holds("warnings", a.Warnings(), row.warns)
 		})
 	}
-	locks, err := foreign.ParseOnly("locks.yaml", []byte("locks: [{kind: None, path: spec.a, lock: immutable}]\naliases: {x-other: [immutable]}\n"))
+	locks, err := external.ParseOnly("locks.yaml", []byte("locks: [{kind: None, path: spec.a, lock: immutable}]\naliases: {x-other: [immutable]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAmender(t *testing.T) {
 
 // TestAmenderDefinitions: without a resolver, a schema is resolved by its own definitions, for entries and for aliases.
 func TestAmenderDefinitions(t *testing.T) {
-	locks, err := foreign.ParseOnly("locks.yaml", []byte("locks: [{kind: Box, path: spec.a, lock: immutable}]\naliases: {x-other: [immutable]}\n"))
+	locks, err := external.ParseOnly("locks.yaml", []byte("locks: [{kind: Box, path: spec.a, lock: immutable}]\naliases: {x-other: [immutable]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 //
 //	accept:                        # findings that somebody has accepted, see package accept
 //	- {object: shop/orders, kind: StatefulSet, path: spec.serviceName, reason: moved on Friday}
-//	locks:                         # locks on schemas that somebody else owns, see package foreign
+//	locks:                         # locks on schemas that somebody else owns, see package external
 //	- {kind: Ingress, path: spec.ingressClassName, lock: immutable}
 //	aliases: {x-deckhouse-immutable: [NoUnset, NoModify]}
 //	refuse-deletions: [data, cascade]
@@ -37,7 +37,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/external"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -46,7 +46,7 @@ import (
 // Settings are those of one file. The zero value has none.
 type Settings struct {
 	Accept          *accept.List
-	Locks           *foreign.Locks
+	Locks           *external.Locks
 	RefuseDeletions []result.Cost
 	Strict          bool // a run fails if something that changed was not checked
 
@@ -121,7 +121,7 @@ func Parse(name string, data []byte) (*Settings, error) {
 		err = cmp.Or(err, s.read(d))
 	}
 	var lockErr, acceptErr error
-	s.Locks, lockErr = foreign.Parse(name, data)
+	s.Locks, lockErr = external.Parse(name, data)
 	s.Accept, acceptErr = accept.Parse(name, data)
 	if err := cmp.Or(err, lockErr, acceptErr); err != nil {
 		return &Settings{Locks: s.Locks, RefuseDeletions: s.RefuseDeletions, Strict: s.Strict}, err

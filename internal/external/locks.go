@@ -1,6 +1,10 @@
-// Package foreign reads locks on schemas that somebody else owns, and what the keys of other dialects mean: the keys
-// locks and aliases of the settings, and the files of --locks.
-package foreign
+// Package external reads external locks, which are for schemas that somebody else owns, and what the keys of other
+// dialects mean: the keys locks and aliases of the settings, and the files of --locks.
+//
+//	locks:
+//	- {kind: Widget.example.com, path: spec.class, lock: immutable}
+//	aliases: {x-acme-fixed: [NoUnset, NoModify]}
+package external
 
 import (
 	"cmp"
