@@ -60,13 +60,12 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way)
 	}
 	var around kind.Around
-	edits, invalid := 0, 0
+	invalid := 0
 	for _, v := range verdict.Violations {
 		around.Add(fill(v.Row.First), fill(v.Row.Then), v.Row.How)
 		if v.Row.Edit == "" {
 			continue
 		}
-		edits++
 		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
 			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it "+
@@ -84,9 +83,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(around.Edits)
 		return r
 	}
-	if edits > 0 && edits == len(verdict.Violations) {
-		r.Message = kind.EditSuffices + r.Message
-	}
+	r.Message = around.Message(r.Message)
 	if labels := changedClaimLabels(newObj, oldObj); len(labels) > 0 {
 		around.First = append(around.First, tool.InManifest+"take "+strings.Join(labels,
 			" and ")+" out of the labels of spec.volumeClaimTemplates, "+

@@ -293,9 +293,7 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) built
 		}
 		around.Add(v.Row.First, v.Row.Then, v.Row.How)
 	}
-	if len(around.Edits) > 0 && len(around.Edits) == len(verdict.Violations) {
-		r.Message = kind.EditSuffices + r.Message
-	}
+	r.Message = around.Message(r.Message)
 	target := shell.Quote(k.Plural + "." + k.Group + "/" + text(newObj, "metadata.name"))
 	if namespace := text(newObj, "metadata.namespace"); namespace != "" {
 		target += " -n " + shell.Quote(namespace)

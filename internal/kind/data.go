@@ -5,14 +5,12 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Source is what a file of data says about one kind. The files of built-in kinds and of operators have this form; each
@@ -29,63 +27,6 @@ type Source struct {
 	Fields map[string]FieldData `json:"fields"`
 	Rows   []Row                `json:"rows"`
 }
-
-// Around is what the rows that an update breaks say about the ways out.
-type Around struct {
-	Edits       []string // each is enough for its row
-	First, Then []string // steps before a replacement, and after one that keeps the pods
-	Own         []string // the ways of rows that have some
-	ofKind      bool     // a row has none of its own
-}
-
-// Add adds the steps and the ways of one row.
-func (a *Around) Add(first, then string, own []string) {
-	a.First, a.Then, a.Own = append(a.First, first), append(a.Then, then), append(a.Own, own...)
-	a.ofKind = a.ofKind || len(own) == 0
-}
-
-// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first,
-// with the steps before and after them. fill fills in {delete}, {apply} and the like.
-func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
-	replacements := slices.Clone(around.Own)
-	switch ofKind := around.ofKind || len(around.Own) == 0; {
-	case ofKind && len(s.How) == 0:
-		replacements = append(replacements, "{delete} && {apply}")
-	case ofKind:
-		replacements = append(replacements, s.How...)
-	}
-	ways := slices.Clone(around.Edits)
-	for _, way := range replacements {
-		steps := []string{fill.Replace(way)} // once: what is filled in comes from anywhere
-		keepsPods := strings.Contains(way, "--cascade=orphan")
-		if strings.HasPrefix(way, "{delete}") {
-			first := slices.DeleteFunc(EachOnce(around.First), func(step string) bool { return !keepsPods && strings.HasPrefix(step, toKeepPods) })
-			steps = append(first, steps...)
-		}
-		if keepsPods {
-			steps = append(steps, EachOnce(around.Then)...)
-		}
-		ways = append(ways, strings.Join(steps, tool.Step))
-	}
-	return EachOnce(ways)
-}
-
-// toKeepPods begins a first step that is wrong before a replacement that deletes the pods.
-const toKeepPods = "to keep the pods, "
-
-// EachOnce returns the texts of a list in their order, each once, and none that is empty.
-func EachOnce(list []string) []string {
-	var once []string
-	for _, text := range list {
-		if text != "" && !slices.Contains(once, text) {
-			once = append(once, text)
-		}
-	}
-	return once
-}
-
-// EditSuffices begins what a replacement costs where each violation has an edit that makes it unnecessary.
-const EditSuffices = "an edit is enough; if the object is replaced nevertheless: "
 
 // FieldData is what a comparison needs to know about one field, by its path in Source.Fields.
 type FieldData struct {

@@ -10,9 +10,9 @@
 //		...
 //	}
 //
-// The packages of the sources add the rest: the form of Go types and the requests of an apply before, texts and ways
-// out after. The chapters are definition, then schema, names, status and values for schemas, then data, rows,
-// condition, field, gotype and merge for data.
+// The packages of the sources add the rest: the form of Go types and the requests of an apply before, texts after. The
+// chapters are definition, then schema, names, status and values for schemas, then data, rows, condition, field, gotype,
+// merge and ways_out for data.
 package kind
 
 import (

@@ -1,0 +1,84 @@
+package kind
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// What replacing an object costs, and the ways to get a refused change through, are data: cost, why and how of the
+// kind, and edit, first, then and how of the rows that the update breaks.
+//
+//	kind  cost: downtime, how: ["{delete} && {apply}"]       to delete and create the object
+//	row   {field: spec.clusterIP, edit: "leave {path} out"}  an edit, so that nothing is replaced
+//	row   {field: spec.selector, first: "scale to zero"}     a step before the replacement
+//
+// The packages of the sources fill in {delete}, {apply} and the like.
+
+// Around is what the rows that an update breaks say about the ways out.
+type Around struct {
+	Edits       []string // each is enough for its row
+	First, Then []string // steps before a replacement, and after one that keeps the pods
+	Own         []string // the ways of rows that have some
+	ofKind      bool     // a row has none of its own
+	rows        int
+}
+
+// Add adds the steps and the ways of one row. Its edit is added by the caller.
+func (a *Around) Add(first, then string, own []string) {
+	a.First, a.Then, a.Own = append(a.First, first), append(a.Then, then), append(a.Own, own...)
+	a.ofKind = a.ofKind || len(own) == 0
+	a.rows++
+}
+
+// Message returns the reason for the cost of a replacement. It says so where each row has an edit, so that no
+// replacement is necessary.
+func (a *Around) Message(why string) string {
+	if len(a.Edits) > 0 && len(a.Edits) == a.rows {
+		return "an edit is enough; if the object is replaced nevertheless: " + why
+	}
+	return why
+}
+
+// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first,
+// with the steps before and after them. fill fills in {delete}, {apply} and the like.
+func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
+	replacements := slices.Clone(around.Own)
+	switch ofKind := around.ofKind || len(around.Own) == 0; {
+	case ofKind && len(s.How) == 0:
+		replacements = append(replacements, "{delete} && {apply}")
+	case ofKind:
+		replacements = append(replacements, s.How...)
+	}
+	ways := slices.Clone(around.Edits)
+	for _, way := range replacements {
+		steps := []string{fill.Replace(way)} // once: what is filled in comes from anywhere
+		keepsPods := strings.Contains(way, "--cascade=orphan")
+		if strings.HasPrefix(way, "{delete}") {
+			first := slices.DeleteFunc(EachOnce(around.First), func(step string) bool {
+				return !keepsPods && strings.HasPrefix(step, toKeepPods)
+			})
+			steps = append(first, steps...)
+		}
+		if keepsPods {
+			steps = append(steps, EachOnce(around.Then)...)
+		}
+		ways = append(ways, strings.Join(steps, tool.Step))
+	}
+	return EachOnce(ways)
+}
+
+// toKeepPods begins a first step that is wrong before a replacement that deletes the pods.
+const toKeepPods = "to keep the pods, "
+
+// EachOnce returns the texts of a list in their order, each once, and none that is empty.
+func EachOnce(list []string) []string {
+	var once []string
+	for _, text := range list {
+		if text != "" && !slices.Contains(once, text) {
+			once = append(once, text)
+		}
+	}
+	return once
+}
