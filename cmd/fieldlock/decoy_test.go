@@ -87,6 +87,10 @@ func TestOverridden(t *testing.T) {
 		{"a name with a variable", "the units print it under other names", with(flux, "apps/claim.yaml", claim("'${APP}'", "fast"),
 			"clusters/home/apps.yaml", strings.Replace(flux["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: fast, APP: films", 1)), nil,
 			map[string]string{"apps/claim.yaml": claim("'${APP}'", "slow")}, exitRefused, ""},
+		{"a name that a replacement sets", "the unit prints it under that name", map[string]string{"claim.yaml": claim("app", "fast"), "kustomization.yaml": "resources: [claim.yaml]\n" +
+			"configMapGenerator: [{name: names, literals: [CLAIM=films], options: {disableNameSuffixHash: true}}]\n" +
+			"replacements:\n- source: {kind: ConfigMap, name: names, fieldPath: data.CLAIM}\n  targets: [{select: {kind: PersistentVolumeClaim, name: app}, fieldPaths: [metadata.name]}]\n"}, nil,
+			map[string]string{"claim.yaml": claim("app", "slow")}, exitRefused, ""},
 		{"a field that is not locked", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n" + fast},
 			map[string]string{"claim.yaml": strings.Replace(claim("data", "fast"), "1Gi", "2Gi", 1)}, exitClean, ""},
 	} {

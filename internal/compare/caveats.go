@@ -231,7 +231,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			b := &v.violations[i]
 			reaches := func(unit string) bool {
 				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}],
-					func(q pair) bool { return q.changes(p.new, b.Steps) })
+					func(q pair) bool { return q.changes(p.new, b.Steps) || q.carries(p, b.Steps) })
 			}
 			if strings.Contains(fmt.Sprint(b.Old.Data, b.New.Data), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
@@ -255,12 +255,23 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 	}
 }
 
+// carries reports whether a pair has the change of a written object at a path: under another name, as a replacement of
+// kustomize can set it.
+func (p pair) carries(written pair, at fieldpath.Path) bool {
+	return p.new != nil && p.old != nil && jsonvalue.Equal(valueAt(p.new, at), valueAt(written.new, at)) &&
+		jsonvalue.Equal(valueAt(p.old, at), valueAt(written.old, at))
+}
+
+// valueAt returns the value of an object at a path, nil for none.
+func valueAt(o *manifest.Object, at fieldpath.Path) any {
+	return fieldpath.Value(o.Value(), at.Reach(o.Value())...)
+}
+
 // changes reports whether the object that a unit prints for a written object changes with it: its value at a path, or
 // its name.
 func (p pair) changes(written *manifest.Object, at fieldpath.Path) bool {
 	if !strings.Contains(cmp.Or(p.new, p.old).Name, written.Name) {
 		return false
 	}
-	return p.new == nil || p.old == nil || !jsonvalue.Equal(fieldpath.Value(p.new.Value(), at.Reach(p.new.Value())...),
-		fieldpath.Value(p.old.Value(), at.Reach(p.old.Value())...))
+	return p.new == nil || p.old == nil || !jsonvalue.Equal(valueAt(p.new, at), valueAt(p.old, at))
 }
