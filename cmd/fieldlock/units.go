@@ -230,7 +230,9 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	}
 	deployedBy(options.Tool, found.New)
 	deployedBy(options.Tool, found.Old)
+	deployedBy(options.Tool, found.Unsure)
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
+	in.Unsure = found.Unsure
 	in.NewWritten, in.OldWritten, in.Readers, in.Failing = found.NewWritten, found.OldWritten, found.Readers, found.Failing
 	in.Errs = append(in.Errs, found.Errs...)
 	in.Unchanged = found.Unchanged

@@ -128,6 +128,9 @@ func Check(in Input, o Options) (*Report, error) {
 	for _, o := range c.gone.uncovered {
 		c.addDeletion(o)
 	}
+	if in.Live == nil {
+		c.addUnsure(in.Unsure, newSet)
+	}
 	c.hiddenObjects(in.Hidden, pairs)
 	c.overridden(&in, pairs)
 	c.report.Skipped += c.report.Others

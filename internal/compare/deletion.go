@@ -115,6 +115,22 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	})
 }
 
+// addUnsure adds an unknown verdict for each object that goes unless a part of its unit has it that could not be read, if
+// its deletion would lose data or other objects. One that another unit of NEW has stays.
+func (c *checker) addUnsure(files []manifest.File, newSet *manifest.Set) {
+	for _, o := range manifest.ObjectsWithoutCRDs(files).Objects {
+		c.kinds.identify(o)
+		stays := func(n *manifest.Object) bool { return n.Unit != "" && n.Fits(o.ID) }
+		cost, message := c.loss(o)
+		loses := cost == result.CostData || cost == result.CostCascade
+		if !loses || !c.applier(o).Deletes() || c.keeps(o, 0) != "" || slices.ContainsFunc(newSet.Objects, stays) {
+			continue
+		}
+		c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf(
+			"deleted (cost: %s), unless the part of its unit that was not checked has it: %s", cost, message)})
+	}
+}
+
 // IfDeleted begins the message of a deletion that no tool makes.
 const IfDeleted = "if you delete it: "
 

@@ -19,6 +19,8 @@ import (
 // Input is what Check compares.
 type Input struct {
 	New, Old []manifest.File
+	// Unsure are objects of OLD that go, unless a part of their unit has them that could not be read.
+	Unsure []manifest.File
 	// NewWritten and OldWritten are changed files that units read, as they are written. Readers has the units of NEW
 	// that read them, by their paths. The objects that the units print are in New and Old.
 	NewWritten, OldWritten []manifest.File

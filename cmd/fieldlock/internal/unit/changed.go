@@ -3,7 +3,6 @@ package unit
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -99,7 +98,11 @@ func (c *comparison) add(p unitPair) {
 	}
 	if p.new != nil && newErr == nil {
 		c.noteLookups(p)
-		oldObjects = c.addPartial(p, newObjects, oldObjects)
+		var unsure []Object
+		oldObjects, unsure = c.addPartial(p, newObjects, oldObjects)
+		if len(unsure) > 0 {
+			c.out.Unsure = append(c.out.Unsure, c.olds.manifests(p.old, unsure)...)
+		}
 		if p.old != nil {
 			oldObjects = c.withoutRandom(p, newObjects, oldObjects)
 		}
@@ -126,12 +129,13 @@ func (c *comparison) add(p unitPair) {
 }
 
 // addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part
-// counts as changed unless both sides lack the same thing and the files that decide about it are equal. The objects of
-// a changed part are unknown, so addPartial then returns only the objects of OLD that NEW has, too.
-func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
+// counts as changed unless both sides lack the same thing and the files that decide about it are equal. A changed part
+// of NEW may have any object, so addPartial then tells the objects of OLD that NEW still prints from those that are
+// unsure.
+func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsure []Object) {
 	lacks, lacked := c.news.lacks(p.new), c.olds.lacks(p.old)
 	if lacks == nil && lacked == nil || p.installs != nil {
-		return olds
+		return olds, nil
 	}
 	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
 	var n NotCovered
@@ -147,8 +151,15 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) []Object {
 	n.isNew = p.old == nil
 	c.out.NotCovered = append(c.out.NotCovered, n)
 	if same {
-		return olds
+		return olds, nil
 	}
 	has := byName(news)
-	return slices.DeleteFunc(slices.Clone(olds), func(o Object) bool { return has[namedAs(o.Document)] == nil })
+	for _, o := range olds {
+		if has[namedAs(o.Document)] == nil {
+			unsure = append(unsure, o)
+		} else {
+			printed = append(printed, o)
+		}
+	}
+	return printed, unsure
 }

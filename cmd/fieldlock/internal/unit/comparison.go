@@ -14,6 +14,8 @@ type Comparison struct {
 	// New and Old are the objects to compare: those of changed units and changed files. Then come the objects of
 	// unchanged files and units that the changed ones need, which both sides have alike.
 	New, Old []manifest.File
+	// Unsure are objects of OLD that NEW does not print, unless a part of their unit has them that could not be read.
+	Unsure []manifest.File
 	// Units are those that NEW has, or that only OLD has.
 	Units      []result.Unit
 	NotCovered []NotCovered
