@@ -188,18 +188,11 @@ type refused struct {
 	absent                      bool // it fails because a field is not there
 }
 
-// evaluate runs the policy with one parameter. Where defaults are not known, it runs for one more of the states that
-// the server can have.
+// evaluate runs the policy with one parameter.
 func (r *run) evaluate(s *state) *evaluation {
 	e := r.evaluateState(s)
-	if r.u.Defaulted && e.reason == "" {
-		filled := *s
-		filled.newObj, filled.oldObj = fill(s.newObj, s.oldObj), fill(s.oldObj, s.newObj)
-		differs := len(r.evaluateState(&filled).refused) != len(e.refused)
-		failed := slices.ContainsFunc(e.refused, func(d refused) bool { return d.absent })
-		if differs || failed || len(e.refused) > 0 && r.readsAbsent(s.newObj, s.oldObj) {
-			e.reason, e.refused = "defaults that the server fills in", nil
-		}
+	if r.u.Defaulted && e.reason == "" && r.needsDefaults(s, e) {
+		e.reason, e.refused = "defaults that the server fills in", nil
 	}
 	if s.match.answer == maybe && (len(e.refused) > 0 || e.reason != "") {
 		e.refused, e.reason = nil, s.match.reason

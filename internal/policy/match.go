@@ -157,21 +157,40 @@ func (u *Update) attributes(resource schema.GroupVersionResource, kind schema.Gr
 		admission.Update, nil, false, nil)
 }
 
-// Manifests leave out what the server fills in. A policy that reads such a field is run with both states that it can
-// have.
+// Manifests leave out what the server fills in. With replicas only in the new manifest of a Deployment, a policy such as
+// "!has(oldObject.spec.replicas) || object.spec.replicas == oldObject.spec.replicas" allows the update as it is written,
+// and may refuse it on the server, where the old object has replicas, too.
 
-// readsAbsent reports whether a validation reads a field that both objects leave out.
-func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
+// needsDefaults reports whether the defaults of the server may change the result of a policy. It reads a field that one
+// of the objects leaves out, or refuses the update and reads one that both leave out; or it reads an object in which
+// the two differ only in what one of them leaves out.
+func (r *run) needsDefaults(s *state, e *evaluation) bool {
+	inOne, inNone := r.readsAbsent(s.newObj, s.oldObj)
+	if inOne || inNone && len(e.refused) > 0 {
+		return true
+	}
+	filled := *s
+	filled.newObj, filled.oldObj = fill(s.newObj, s.oldObj), fill(s.oldObj, s.newObj)
+	return len(r.evaluateState(&filled).refused) != len(e.refused) ||
+		slices.ContainsFunc(e.refused, func(d refused) bool { return d.absent })
+}
+
+// readsAbsent reports whether a policy reads a field that only one of the objects has, and whether it reads one that
+// neither has.
+func (r *run) readsAbsent(newObj, oldObj map[string]any) (inOne, inNone bool) {
 	for _, text := range expressions(r.p.ValidatingAdmissionPolicy) {
 		for _, read := range r.p.program.reads(text) {
-			isField := (read.root == "object" || read.root == "oldObject") && len(read.names) > 0 &&
-				!free[read.names[0]]
-			if at := fieldpath.Of(read.names); isField && !has(newObj, at) && !has(oldObj, at) {
-				return true
+			isObject := read.root == "object" || read.root == "oldObject"
+			if !isObject || len(read.names) == 0 || free[read.names[0]] {
+				continue
 			}
+			at := fieldpath.Of(read.names)
+			isThere, wasThere := has(newObj, at), has(oldObj, at)
+			inOne = inOne || isThere != wasThere
+			inNone = inNone || !isThere && !wasThere
 		}
 	}
-	return false
+	return inOne, inNone
 }
 
 // has reports whether obj has the field at p; one below a list counts as there.
