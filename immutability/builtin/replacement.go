@@ -16,27 +16,12 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// Replacement is what it takes to get a change through that the server or an operator refuses.
-type Replacement struct {
-	// Cost is the worst effect of deleting the object with the default cascade and creating it again.
-	Cost result.Cost
-	// Requested is true if the object asks the tool that deploys it for a replacement (Argo CD, Flux, kapp).
-	Requested bool
-	// Message is the reason for the cost.
-	Message string
-	// How lists the ways to get there, each of which is enough: edits, then replacements, the gentlest first. A way is
-	// one step, or several in their order, each on a line of its own; then the first line can be a heading, which ends
-	// with a colon. A step is a sentence, a command, or a command and a sentence with "   # " between them. "FILE"
-	// stands for the file of the new manifest.
-	How []string
-}
-
-// Replacement returns how to get the violations of verdict through.
-func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
+// Replacement returns how to get the violations of verdict through. "FILE" in it stands for the file of the new manifest.
+func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) result.Replacement {
 	if k.undefined() {
-		return Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
+		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj),
+	r := result.Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj),
 		Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = result.CostUnknown

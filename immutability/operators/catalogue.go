@@ -281,11 +281,11 @@ func separates(r rune) bool { return r == '.' || r == '-' }
 func errorf(format string, args ...any) error { return fmt.Errorf("operators: "+format, args...) }
 
 // Replacement returns how to get the violations of verdict through.
-func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) builtin.Replacement {
+func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) result.Replacement {
 	if k.undefined() {
-		return builtin.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
+		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := builtin.Replacement{Cost: cmp.Or(result.Cost(k.source.Cost), result.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
+	r := result.Replacement{Cost: cmp.Or(result.Cost(k.source.Cost), result.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	var around kind.Around
 	for _, v := range verdict.Violations {
 		if v.Row.Edit != "" {

@@ -171,16 +171,19 @@ type Remark struct {
 	Message string `json:"message"`
 }
 
-// Replacement is what it takes to replace a refused object.
+// Replacement is what it takes to get a change through that is refused.
 type Replacement struct {
 	Subject
-	Cost      Cost `json:"cost"`
+	Cost      Cost `json:"cost"`      // of deleting the object with the default cascade and creating it again
 	Requested bool `json:"requested"` // the object asks its tool to replace it
 	// RequestedNew is set where the change itself adds the request.
-	RequestedNew bool     `json:"requestedNew,omitempty"`
-	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
-	Message      string   `json:"message"`
-	How          []string `json:"how"` // alternatives, the gentlest first: a command, an edit, or several steps, one a line
+	RequestedNew bool   `json:"requestedNew,omitempty"`
+	Accepted     bool   `json:"accepted"` // every violation of the object is accepted
+	Message      string `json:"message"`  // the reason for the cost
+	// How lists alternatives: edits, then replacements, the gentlest first. Each is one step, or several in their order,
+	// each on a line of its own; then the first line can be a heading, which ends with a colon. A step is a sentence, a
+	// command, or a command and a sentence with "   # " between them.
+	How []string `json:"how"`
 
 	// Must is set where no edit gets the change through: only a replacement makes it.
 	Must bool `json:"-"`

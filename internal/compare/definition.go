@@ -142,8 +142,8 @@ func (v *verdict) addRows(judged builtin.Verdict, r request, who string,
 
 // rowsReplacement returns the replacement of an object that is known from data. An edit that one of the rows knows
 // makes it unnecessary.
-func rowsReplacement(is builtin.Replacement, rows builtin.Verdict, r request) *result.Replacement {
-	re := requested(result.Replacement{Cost: is.Cost, Message: is.Message, How: is.How}, r)
+func rowsReplacement(is result.Replacement, rows builtin.Verdict, r request) *result.Replacement {
+	re := requested(is, r)
 	re.Must = !slices.ContainsFunc(rows.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return re
 }
