@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -100,17 +101,44 @@ func TestCeiling(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fields  []string
-		untried int
+		untried []string
 		want    string
 	}{
-		{"nothing", nil, 0, ""},
-		{"fields", []string{"spec.a", "spec.b"}, 0, "lint did not look for all ways around the CEL rules on spec.a, spec.b"},
-		{"findings", nil, 1, "lint did not look for objects that show 1 finding"},
-		{"both", []string{"spec.a"}, 2, "lint did not look for all ways around the CEL rules on spec.a and did not look for objects that show 2 findings"},
+		{"nothing", nil, nil, ""},
+		{"fields", []string{"spec.a", "spec.b"}, nil, "lint did not look for all ways around the CEL rules on spec.a, spec.b"},
+		{"findings", nil, []string{"spec.b"}, "lint did not look for objects that show 1 finding, at spec.b"},
+		{"both", []string{"spec.a"}, []string{"spec.c", "spec.b"}, "lint did not look for all ways around the CEL rules on spec.a and did not look for objects that show 2 findings, at spec.b, spec.c"},
 	} {
 		f, ok := notLookedAt(crds(t, "c.yaml", "Widget", "None", free)[0], c.fields, c.untried, true)
 		if ok != (c.want != "") || ok && (!strings.HasPrefix(f.Message, c.want+": ") || f.Severity != immutability.SeverityNote || f.CRD != "widgets.example.com" || f.Position.Line != 1) {
 			t.Errorf("%s: %v, %+v", c.name, ok, f)
+		}
+	}
+}
+
+// TestManyUntried: holes that nobody looked at are listed up to a number, and counted above it.
+func TestManyUntried(t *testing.T) {
+	for _, c := range []struct{ locked, listed int }{{maxUntried, maxUntried}, {maxUntried + 1, 0}} {
+		var parents []string
+		for i := range c.locked {
+			parents = append(parents, fmt.Sprintf("p%d: {type: object, properties: {f: {type: string, x-kubernetes-immutable: true}}}", i))
+		}
+		few := usual()
+		few.show = 0
+		list := crds(t, "c.yaml", "Widget", "None", "{type: object, properties: {"+strings.Join(parents, ", ")+"}}")
+		r, err := CRDs(list, nil, Options{effort: few})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, counted := 0, false
+		for _, f := range r.Findings {
+			if strings.HasPrefix(f.Message, "possible: ") {
+				listed++
+			}
+			counted = counted || strings.Contains(f.Message, fmt.Sprintf("objects that show %d findings, at spec.p0", c.locked))
+		}
+		if listed != c.listed || !counted {
+			t.Errorf("%d locked fields: %d notes, counted: %v", c.locked, listed, counted)
 		}
 	}
 }

@@ -163,15 +163,16 @@ func lockFindings(newCRD, oldCRD *crd.CRD) []crd.Finding {
 }
 
 // notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps,
-// or because objects cannot tell: the fields for which ways around rules were not looked for, how many findings were
-// not tried on objects, and whether an API server takes the rules.
-func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
+// or because objects cannot tell: the fields for which ways around rules were not looked for, the places of the findings
+// that were not tried on objects, and whether an API server takes the rules.
+func notLookedAt(c *crd.CRD, fields, untried []string, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
 		parts = append(parts, "did not look for all ways around the CEL rules on "+finding.Enumerate(fields))
 	}
-	if untried > 0 {
-		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
+	if len(untried) > 0 {
+		places := slices.Compact(slices.Sorted(slices.Values(untried)))
+		parts = append(parts, fmt.Sprintf("did not look for objects that show %s, at %s", count(len(untried), "finding"), finding.Enumerate(places)))
 	}
 	if !validated {
 		parts = append(parts, "did not ask whether an API server takes the rules")

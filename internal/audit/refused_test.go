@@ -48,7 +48,7 @@ func TestRefusedRulesAreBounded(t *testing.T) {
 	if findings, done := refusedRules(c, new(memory)); done || findings != nil {
 		t.Errorf("%d findings, done %v", len(findings), done)
 	}
-	if f, ok := notLookedAt(c, nil, 0, false); !ok || !strings.Contains(f.Message, "whether an API server takes the rules") {
+	if f, ok := notLookedAt(c, nil, nil, false); !ok || !strings.Contains(f.Message, "whether an API server takes the rules") {
 		t.Errorf("%v %+v", ok, f)
 	}
 }

@@ -46,7 +46,7 @@ type explainer struct {
 	steps   int      // that the trials of one sort may still take together,
 	share   int      // and how many of them one trial may take
 	left    []string // fields whose rules were not tried in every way, as no steps were left
-	untried int      // holes of locks for which no steps were left
+	untried []string // the places of holes of locks for which no steps were left
 }
 
 // suspect is a finding, and what trying objects on it takes and finds.
@@ -55,6 +55,7 @@ type suspect struct {
 	decided  bool             // objects have decided about it
 	shown    *witness.Shown   // by objects; nil if none were found
 	loosened *witness.Witness // of an update of the CRD: two objects that only the new CRD accepts; nil if none were found
+	untried  bool             // no steps were left to look for objects
 }
 
 // tried is a way around rules in a version, and the first objects that show it.
@@ -226,6 +227,10 @@ func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 // leftOut returns the fields whose rules were not tried in every way, sorted.
 func (x *explainer) leftOut() []string { return slices.Compact(slices.Sorted(slices.Values(x.left))) }
 
+// maxUntried is up to how many holes that nobody looked at are listed one by one. More of them, in a CRD that locks
+// hundreds of fields one by one, are a count in the note of what was not looked at.
+const maxUntried = 20
+
 // findings returns the findings of suspects. It tries the holes of locks on objects; one that none show is a note.
 func (x *explainer) findings(suspects []suspect) []Finding {
 	x.allow(x.effort.show)
@@ -244,7 +249,8 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 			continue
 		}
 		if x.over() {
-			x.untried++
+			s.untried = true
+			x.untried = append(x.untried, s.Path)
 		}
 		if s.Severity == immutability.SeverityWarning {
 			s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
@@ -254,6 +260,9 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 	findings := []Finding{}
 	for i := range suspects {
 		s := &suspects[i]
+		if s.untried && s.Severity == immutability.SeverityNote && len(x.untried) > maxUntried {
+			continue
+		}
 		if s.shown != nil && x.all {
 			w := s.shown.Witness()
 			s.Finding.Witness = &w
