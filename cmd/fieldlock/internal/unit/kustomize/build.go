@@ -42,7 +42,6 @@
 //	plugin   generators, transformers and validators
 //	remote   what was fetched in the place of URLs
 //	lacking  what a kustomization is built without
-//	print    objects as JSON
 //	walk     the state of a walk along references, and its looks at single files
 //	disk     the tree as kustomize sees it
 package kustomize
@@ -109,12 +108,19 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	return objects, nil
 }
 
-// print returns the text of an object.
+// print returns the text of an object. Kustomize's MarshalJSON prints YAML and reads it again, so only objects whose YAML
+// has more than JSON, such as a repeated key, are left to it.
 func (o Options) print(r *resource.Resource) ([]byte, error) {
-	if o.JSON {
-		return printJSON(r)
+	if !o.JSON {
+		return r.AsYAML()
 	}
-	return r.AsYAML()
+	var object map[string]any
+	if r.YNode().Decode(&object) == nil {
+		if text, err := json.Marshal(object); err == nil {
+			return text, nil
+		}
+	}
+	return r.MarshalJSON()
 }
 
 // check follows all references and returns the kustomization of dir.

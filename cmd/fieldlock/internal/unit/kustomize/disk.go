@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,16 +24,14 @@ const maxLinks = 40
 // errOutside is the error of a path that leaves the tree.
 var errOutside = errors.New("outside of the repository")
 
-// errReadOnly is the error of an attempt to write.
-var errReadOnly = errors.New("the tree is read-only")
-
 // maxKustomization is the largest kustomization file that is read. Those of people are a thousand times smaller.
 const maxKustomization = 8 << 20
 
 // disk shows a tree to kustomize as a disk that cannot be written. It finds what a real disk would find: links are
 // followed, and a path that leaves the tree leads nowhere.
 type disk struct {
-	tree fs.FS
+	filesys.FileSystem // nil: the methods that a build does not use
+	tree               fs.FS
 	// generated are files, by name, that replace those of the tree or are added to it.
 	generated map[string][]byte
 	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be
@@ -201,32 +197,6 @@ func (d *disk) IsDir(p string) bool {
 func (d *disk) Exists(p string) bool {
 	_, _, err := d.find(p)
 	return err == nil
-}
-
-// ReadDir, Open, Glob and Walk complete the interface; a build uses none of them.
-
-func (d *disk) ReadDir(p string) ([]string, error) {
-	return nil, &fs.PathError{Op: "readdir", Path: p, Err: errors.ErrUnsupported}
-}
-
-func (d *disk) Open(p string) (filesys.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: p, Err: errors.ErrUnsupported}
-}
-
-func (d *disk) Glob(pattern string) ([]string, error) {
-	return nil, &fs.PathError{Op: "glob", Path: pattern, Err: errors.ErrUnsupported}
-}
-
-func (d *disk) Walk(p string, _ filepath.WalkFunc) error {
-	return &fs.PathError{Op: "walk", Path: p, Err: errors.ErrUnsupported}
-}
-
-func (d *disk) Create(string) (filesys.File, error) { return nil, errReadOnly }
-func (d *disk) Mkdir(string) error                  { return errReadOnly }
-func (d *disk) MkdirAll(string) error               { return errReadOnly }
-func (d *disk) RemoveAll(string) error              { return errReadOnly }
-func (d *disk) WriteFile(p string, _ []byte) error {
-	return &os.PathError{Op: "write", Path: p, Err: errReadOnly}
 }
 
 // line returns the line of the first scalar in a YAML document that equals ref, or 0 if no scalar does.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // maxDepth is how deep kustomizations may include each other.
@@ -64,7 +66,7 @@ func (w *walk) directory(p string, from reference) error {
 		return from.invalid("%s is not a directory", dir)
 	}
 	for _, parent := range w.visiting {
-		if dir == "." || parent == dir || strings.HasPrefix(parent, dir+"/") {
+		if rendered.Below(parent, dir) {
 			return from.invalid("cycle: %s contains %s, which includes it", dir, parent)
 		}
 	}

@@ -18,14 +18,12 @@ type Kustomization struct {
 	Dir, File string
 	// Component tells whether its kind is Component: it can be included but not built.
 	Component bool
-	// IncludedBy are the directories of the kustomizations that include it directly, sorted.
-	IncludedBy []string
-	// Err is what is wrong with the file. Kustomizations that it would include are not known.
-	Err error
+	// Included tells whether another kustomization includes it.
+	Included bool
 }
 
 // Unit tells whether the kustomization is applied as it is: no other includes it, and it is not a component.
-func (k Kustomization) Unit() bool { return !k.Component && len(k.IncludedBy) == 0 }
+func (k Kustomization) Unit() bool { return !k.Component && !k.Included }
 
 // Find returns the kustomizations of a tree, sorted by directory. Files that have the name of a kustomization file and
 // another apiVersion or kind, such as Flux's Kustomization, are left out. The directory .git is not searched. Find
@@ -55,10 +53,10 @@ func Find(tree fs.FS, o Options) ([]Kustomization, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range slices.Sorted(maps.Keys(includes)) {
-		for _, included := range includes[dir] {
-			if k := found[included]; k != nil && included != dir && !slices.Contains(k.IncludedBy, dir) {
-				k.IncludedBy = append(k.IncludedBy, dir)
+	for dir, list := range includes {
+		for _, included := range list {
+			if k := found[included]; k != nil && included != dir {
+				k.Included = true
 			}
 		}
 	}
@@ -74,7 +72,6 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 	k := &Kustomization{Dir: dir, File: name}
 	content, err := w.content(name, maxKustomization)
 	if err != nil {
-		k.Err = err
 		return k, nil
 	}
 	var meta types.TypeMeta
@@ -84,7 +81,6 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 	k.Component = meta.Kind == types.ComponentKind
 	parsed, err := w.options.Parsed.parse(content)
 	if err != nil {
-		k.Err = err
 		dirs, _ := w.mentioned(dir, content)
 		return k, dirs
 	}

@@ -97,19 +97,19 @@ func TestFind(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, k := range found {
-		fmt.Fprintf(&got, "%s unit=%v included by %v error=%v\n", k.File, k.Unit(), k.IncludedBy, k.Err != nil)
+		fmt.Fprintf(&got, "%s unit=%v included=%v\n", k.File, k.Unit(), k.Included)
 	}
-	want := `kustomization.yaml unit=true included by [] error=false
-alone/kustomization.yaml unit=false included by [] error=false
-apps/a/kustomization.yml unit=false included by [.] error=false
-apps/b/Kustomization unit=true included by [] error=false
-base/kustomization.yaml unit=false included by [apps/a apps/b] error=false
-broken/kustomization.yaml unit=true included by [] error=true
-part/kustomization.yaml unit=false included by [apps/a] error=false
-self/kustomization.yaml unit=true included by [] error=false
-t/kustomization.yaml unit=false included by [apps/a] error=false
-template/kustomization.yaml unit=true included by [] error=true
-unknown/kustomization.yaml unit=true included by [] error=true
+	want := `kustomization.yaml unit=true included=false
+alone/kustomization.yaml unit=false included=false
+apps/a/kustomization.yml unit=false included=true
+apps/b/Kustomization unit=true included=false
+base/kustomization.yaml unit=false included=true
+broken/kustomization.yaml unit=true included=false
+part/kustomization.yaml unit=false included=true
+self/kustomization.yaml unit=true included=false
+t/kustomization.yaml unit=false included=true
+template/kustomization.yaml unit=true included=false
+unknown/kustomization.yaml unit=true included=false
 `
 	if got.String() != want {
 		t.Errorf("got:\n%swant:\n%s", got.String(), want)

@@ -46,9 +46,9 @@ func ExampleFind() {
 		return
 	}
 	for _, k := range found {
-		fmt.Println(k.Dir, k.Unit(), k.IncludedBy)
+		fmt.Println(k.Dir, k.Unit(), k.Included)
 	}
 	// Output:
-	// base false [live]
-	// live true []
+	// base false true
+	// live true false
 }

@@ -299,7 +299,7 @@ func (w *walk) file(dir, p string, from reference) (string, error) {
 		return "", from.invalid("%s: %w", p, plain(err))
 	case isDir:
 		return "", from.invalid("%s is a directory, not a file", p)
-	case !w.options.Anywhere && dir != "." && !strings.HasPrefix(name, dir+"/"):
+	case !w.options.Anywhere && !rendered.Below(name, dir):
 		return "", from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
 	}
 	w.files[name] = true

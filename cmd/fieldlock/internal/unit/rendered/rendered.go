@@ -150,3 +150,8 @@ func addKnown(known, object map[string]any, t reflect.Type) {
 		}
 	}
 }
+
+// Below reports whether a clean path is a directory or leads into it.
+func Below(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
