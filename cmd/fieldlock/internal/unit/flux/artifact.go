@@ -79,7 +79,7 @@ type Part struct {
 
 // Holds reports whether a file of the source is in the artifact.
 func (p *Part) Holds(name string) bool {
-	return slices.ContainsFunc(p.Within, func(dir string) bool { return inDir(name, dir) })
+	return slices.ContainsFunc(p.Within, func(dir string) bool { return rendered.Below(name, dir) })
 }
 
 // Origin returns the part of an ExternalArtifact, made by Artifacts, that has the directory dir of it; false if that is
@@ -93,7 +93,7 @@ func Origin(object map[string]any, dir string) (*Part, bool) {
 	for _, c := range a.Spec.Copy {
 		all = append(all, c.placement())
 	}
-	i := slices.IndexFunc(all, func(p placement) bool { return p.whole && inDir(dir, p.to) })
+	i := slices.IndexFunc(all, func(p placement) bool { return p.whole && rendered.Below(dir, p.to) })
 	if i < 0 {
 		return nil, false
 	}
@@ -111,7 +111,7 @@ func Origin(object map[string]any, dir string) (*Part, bool) {
 		switch {
 		case p.whole && p.moved() == of.moved():
 			part.Within = append(part.Within, p.from)
-		case inDir(p.to, of.to) || inDir(of.to, p.to): // it changes what the copy has brought
+		case rendered.Below(p.to, of.to) || rendered.Below(of.to, p.to): // it changes what the copy has brought
 			return nil, false
 		}
 	}
@@ -155,9 +155,4 @@ func (p placement) moved() [3]string {
 // leaves reports whether a clean path leads out of its root.
 func leaves(name string) bool {
 	return name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name)
-}
-
-// inDir reports whether a clean path is a directory or below it.
-func inDir(name, dir string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -1,9 +1,9 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io/fs"
 	"path"
@@ -21,17 +21,9 @@ import (
 // ParseHelmRelease reads a HelmRelease. It returns an error for another kind, for fields of the wrong type, and for one
 // without a chart.
 func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
-	var o struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string
-		Metadata   struct{ Name, Namespace string }
-		Spec       helmReleaseSpec
-	}
-	if err := rendered.Decode(object, &o); err != nil {
-		return nil, fmt.Errorf("not a HelmRelease of Flux: %w", err)
-	}
-	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != helmReleaseGroup || o.Kind != "HelmRelease" {
-		return nil, fmt.Errorf("%s of %s is not a HelmRelease of Flux", o.Kind, o.APIVersion)
+	o, err := read[helmReleaseSpec](object, helmReleaseGroup, "HelmRelease")
+	if err != nil {
+		return nil, err
 	}
 	h := &HelmRelease{
 		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
@@ -44,7 +36,7 @@ func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
 	case o.Spec.Chart != nil:
 		h.setChart(o.Spec.Chart.Spec)
 	case o.Spec.ChartRef != nil:
-		h.Source = h.refer(*o.Spec.ChartRef)
+		h.Source = o.Spec.ChartRef.from(h.Namespace)
 	default:
 		return nil, fmt.Errorf("the HelmRelease %s/%s has no chart", h.Namespace, h.Name)
 	}
@@ -103,26 +95,11 @@ func (h *HelmRelease) policies() {
 
 func (h *HelmRelease) setChart(spec chartSpec) {
 	h.spec.Chart = &struct{ Spec chartSpec }{spec}
-	h.Chart, h.Source = spec.Chart, h.refer(spec.SourceRef)
+	h.Chart, h.Source = spec.Chart, spec.SourceRef.from(h.Namespace)
 	switch h.Source.Kind {
 	case "GitRepository", "Bucket":
 		h.Chart = inside(spec.Chart)
 	}
-}
-
-func (h *HelmRelease) refer(r reference) Reference {
-	if r.Namespace == "" {
-		r.Namespace = h.Namespace
-	}
-	return Reference(r)
-}
-
-// inside cleans a path, which never leaves the root.
-func inside(written string) string {
-	if cleaned := strings.TrimPrefix(path.Clean("/"+written), "/"); cleaned != "" {
-		return cleaned
-	}
-	return "."
 }
 
 // UseChart takes the chart from the HelmChart that the release refers to.
@@ -359,28 +336,15 @@ func (h *HelmRelease) valuesText(from valuesReference, lookup Lookup) (string, b
 	if !ok {
 		return "", false, nil
 	}
-	key := from.ValuesKey
-	if key == "" {
-		key = "values.yaml"
-	}
-	clear, _ := object["stringData"].(map[string]any)
-	if text, ok := clear[key].(string); ok && from.Kind == "Secret" {
-		return text, !strings.Contains(text, encrypted), nil
-	}
-	data, _ := object["data"].(map[string]any)
-	text, ok := data[key].(string)
-	if !ok {
-		if from.Optional {
-			return "", false, nil
-		}
+	key := cmp.Or(from.ValuesKey, "values.yaml")
+	text, has := textsOf(object)[key]
+	switch {
+	case !has && from.Optional:
+		return "", false, nil
+	case !has:
 		return "", false, fmt.Errorf("the %s %s/%s has no %s", from.Kind, h.Namespace, from.Name, key)
+	case text == nil:
+		return "", false, nil
 	}
-	if from.Kind == "Secret" && !strings.HasPrefix(text, encrypted) {
-		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-		if err != nil {
-			return "", false, fmt.Errorf("the Secret %s/%s: %s is not in base64", h.Namespace, from.Name, key)
-		}
-		text = string(decoded)
-	}
-	return text, !strings.Contains(text, encrypted), nil
+	return *text, true, nil
 }

@@ -114,7 +114,11 @@ func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 		return errors.New("an object lacks its apiVersion, kind or name")
 	}
 	if meta.Sops != nil {
-		if err := dropSops(o); err != nil {
+		drop := func(object map[string]any) error { // as the controller does when it decrypts the values
+			delete(object, "sops")
+			return nil
+		}
+		if err := edit(o, drop); err != nil {
 			return err
 		}
 	}
@@ -127,16 +131,4 @@ func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 		return setMetadata(o, common.Labels, common.Annotations)
 	}
 	return nil
-}
-
-// dropSops drops what SOPS writes beside the values, as the controller does when it decrypts them.
-func dropSops(o *rendered.Object) error {
-	var object map[string]any
-	if err := yaml.Unmarshal(o.YAML, &object); err != nil {
-		return err
-	}
-	delete(object, "sops")
-	content, err := yaml.Marshal(object)
-	o.YAML = content
-	return err
 }

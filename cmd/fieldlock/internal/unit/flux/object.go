@@ -1,6 +1,8 @@
 package flux
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +42,7 @@ type Kustomization struct {
 // kustomizationSpec has the fields that decide what is rendered, in all versions of the kind.
 type kustomizationSpec struct {
 	Path      string
-	SourceRef struct{ Kind, Namespace, Name string }
+	SourceRef Reference
 	Force     bool
 	Prune     bool
 
@@ -102,35 +104,48 @@ type postBuild struct {
 	SubstituteStrategy string
 }
 
+// parsed is an object of Flux with a specification of type S.
+type parsed[S any] struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string
+	Metadata   struct{ Name, Namespace string }
+	Spec       S
+}
+
+// read reads an object of a kind, of any version. It returns an error for another kind and for fields of the wrong
+// type.
+func read[S any](object map[string]any, group, kind string) (*parsed[S], error) {
+	o := &parsed[S]{}
+	if err := rendered.Decode(object, o); err != nil {
+		return nil, fmt.Errorf("not a %s of Flux: %w", kind, err)
+	}
+	if of, _, _ := strings.Cut(o.APIVersion, "/"); of != group || o.Kind != kind {
+		return nil, fmt.Errorf("%s of %s is not a %s of Flux", o.Kind, o.APIVersion, kind)
+	}
+	return o, nil
+}
+
 // ParseKustomization reads an object of Flux's kind Kustomization, of any version. It returns an error if the object is
 // of another kind or if a field has a type that the kind does not have.
 func ParseKustomization(object map[string]any) (*Kustomization, error) {
-	var o struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string
-		Metadata   struct{ Name, Namespace string }
-		Spec       kustomizationSpec
+	o, err := read[kustomizationSpec](object, kustomizationGroup, "Kustomization")
+	if err != nil {
+		return nil, err
 	}
-	if err := rendered.Decode(object, &o); err != nil {
-		return nil, fmt.Errorf("not a Kustomization of Flux: %w", err)
-	}
-	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != kustomizationGroup || o.Kind != "Kustomization" {
-		return nil, fmt.Errorf("%s of %s is not a Kustomization of Flux", o.Kind, o.APIVersion)
-	}
-	k := &Kustomization{
+	return &Kustomization{
 		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
-		Path:   path.Join(".", path.Clean("/"+o.Spec.Path)),
-		Source: Reference{Kind: o.Spec.SourceRef.Kind, Namespace: o.Spec.SourceRef.Namespace, Name: o.Spec.SourceRef.Name},
-		Force:  o.Spec.Force, Prune: o.Spec.Prune,
+		Path: inside(o.Spec.Path), Source: o.Spec.SourceRef.from(o.Metadata.Namespace),
+		Force: o.Spec.Force, Prune: o.Spec.Prune,
 		spec: o.Spec,
+	}, nil
+}
+
+// inside cleans a path, which never leaves the root.
+func inside(written string) string {
+	if cleaned := strings.TrimPrefix(path.Clean("/"+written), "/"); cleaned != "" {
+		return cleaned
 	}
-	if k.Path = strings.TrimPrefix(k.Path, "/"); k.Path == "" {
-		k.Path = "."
-	}
-	if k.Source.Namespace == "" {
-		k.Source.Namespace = k.Namespace
-	}
-	return k, nil
+	return "."
 }
 
 // Variables returns the ConfigMaps and Secrets that variables come from, in order.
@@ -149,6 +164,9 @@ func (k *Kustomization) Variables() []Reference {
 func (k *Kustomization) invalid(err error) error {
 	return &rendered.Invalid{File: k.Path, Err: fmt.Errorf("Kustomization %s/%s: %w", k.Namespace, k.Name, err)}
 }
+
+// encrypted begins each value that SOPS has encrypted.
+const encrypted = "ENC["
 
 // helmReleaseGroup is the API group of HelmRelease.
 const helmReleaseGroup = "helm.toolkit.fluxcd.io"
@@ -186,7 +204,7 @@ type HelmRelease struct {
 // helmReleaseSpec has the fields that decide what is rendered, in all versions of the kind.
 type helmReleaseSpec struct {
 	Chart                                          *struct{ Spec chartSpec }
-	ChartRef                                       *reference
+	ChartRef                                       *Reference
 	ReleaseName, TargetNamespace, StorageNamespace string
 	Values                                         map[string]any
 	ValuesFrom                                     []valuesReference
@@ -208,13 +226,11 @@ type helmReleaseSpec struct {
 // chartSpec are the fields of a chart, in a HelmRelease or in a HelmChart.
 type chartSpec struct {
 	Chart, Version           string
-	SourceRef                reference
+	SourceRef                Reference
 	ValuesFile               string
 	ValuesFiles              []string
 	IgnoreMissingValuesFiles bool
 }
-
-type reference struct{ Kind, Namespace, Name string }
 
 // valuesReference names a ConfigMap or Secret with values.
 type valuesReference struct {
@@ -235,42 +251,84 @@ type postRenderer struct {
 	}
 }
 
-// A Reference names an object. Namespace is never empty: a reference without one means the namespace of its own object.
+// A Reference names an object.
 type Reference struct {
 	Kind, Namespace, Name string
+}
+
+// from returns a reference of an object in a namespace, which it means if it names none.
+func (r Reference) from(namespace string) Reference {
+	r.Namespace = cmp.Or(r.Namespace, namespace)
+	return r
 }
 
 // A Lookup returns the ConfigMap or Secret with a namespace and a name, as it is in the tree, or false if the tree has
 // none.
 type Lookup func(kind, namespace, name string) (object map[string]any, ok bool)
 
-// setMetadata adds labels and annotations, and overwrites those of the same name.
-func setMetadata(o *rendered.Object, labels, annotations map[string]string) error {
+// textsOf returns the texts of a ConfigMap or Secret by their keys. Of a text that the tree does not tell, such as one
+// that SOPS has encrypted, it returns nil.
+func textsOf(object map[string]any) map[string]*string {
+	texts := map[string]*string{}
+	add := func(field string, read func(text string) (string, bool)) {
+		members, _ := object[field].(map[string]any)
+		for key, value := range members {
+			texts[key] = nil
+			text, ok := value.(string)
+			if ok && !strings.HasPrefix(text, encrypted) {
+				text, ok = read(text)
+			}
+			if ok && !strings.Contains(text, encrypted) {
+				texts[key] = &text
+			}
+		}
+	}
+	asWritten := func(text string) (string, bool) { return text, true }
+	if object["kind"] != "Secret" {
+		add("data", asWritten)
+		return texts
+	}
+	add("data", func(text string) (string, bool) {
+		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+		return string(decoded), err == nil
+	})
+	add("stringData", asWritten)
+	return texts
+}
+
+// edit changes an object.
+func edit(o *rendered.Object, change func(object map[string]any) error) error {
 	var object map[string]any
 	if err := yaml.Unmarshal(o.YAML, &object); err != nil {
 		return err
 	}
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		return errors.New("an object has no metadata")
-	}
-	for field, values := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
-		if len(values) == 0 {
-			continue
-		}
-		all, _ := metadata[field].(map[string]any)
-		if all == nil {
-			all = map[string]any{}
-		}
-		for key, value := range values {
-			all[key] = value
-		}
-		metadata[field] = all
-	}
-	content, err := yaml.Marshal(object)
-	if err != nil {
+	if err := change(object); err != nil {
 		return err
 	}
+	content, err := yaml.Marshal(object)
 	o.YAML = content
-	return nil
+	return err
+}
+
+// setMetadata adds labels and annotations, and overwrites those of the same name.
+func setMetadata(o *rendered.Object, labels, annotations map[string]string) error {
+	return edit(o, func(object map[string]any) error {
+		metadata, ok := object["metadata"].(map[string]any)
+		if !ok {
+			return errors.New("an object has no metadata")
+		}
+		for field, values := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
+			all, _ := metadata[field].(map[string]any)
+			if all == nil {
+				all = map[string]any{}
+			}
+			for key, value := range values {
+				all[key] = value
+			}
+			if len(values) > 0 {
+				metadata[field] = all
+			}
+		}
+		return nil
+	})
 }

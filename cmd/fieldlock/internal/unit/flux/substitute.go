@@ -2,7 +2,6 @@ package flux
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // The controller replaces variables in the YAML text of each object, if the Kustomization has the field postBuild and
@@ -25,8 +25,6 @@ const (
 	// substituteKey is the label or annotation of objects whose variables are not replaced.
 	substituteKey = kustomizationGroup + "/substitute"
 	disabled      = "disabled"
-	// encrypted begins each value that SOPS has encrypted.
-	encrypted = "ENC["
 )
 
 // variableName is what the name of a variable must match.
@@ -54,7 +52,7 @@ func (k *Kustomization) variables(lookup Lookup) (*variables, error) {
 		}
 		switch {
 		case ok:
-			v.addObject(from.Kind, object)
+			v.addObject(object)
 		case !from.Optional:
 			v.open = true
 		}
@@ -79,39 +77,16 @@ func (v *variables) add(name, value string) {
 	v.known[name] = strings.ReplaceAll(value, "\n", "")
 }
 
-// addUnknown sets a variable to a value that the tree does not tell.
-func (v *variables) addUnknown(name string) {
-	delete(v.known, name)
-	v.unknown[name] = true
-}
-
 // addObject sets the variables of a ConfigMap or Secret.
-func (v *variables) addObject(kind string, object map[string]any) {
-	data, _ := object["data"].(map[string]any)
-	for name, value := range data {
-		text, ok := value.(string)
-		if ok && kind == "Secret" && !strings.HasPrefix(text, encrypted) {
-			decoded, err := base64.StdEncoding.DecodeString(text)
-			text, ok = string(decoded), err == nil
+func (v *variables) addObject(object map[string]any) {
+	for name, text := range textsOf(object) {
+		if text != nil {
+			v.add(name, *text)
+			continue
 		}
-		v.addValue(name, text, ok)
+		delete(v.known, name)
+		v.unknown[name] = true
 	}
-	if kind != "Secret" {
-		return
-	}
-	clear, _ := object["stringData"].(map[string]any)
-	for name, value := range clear {
-		text, ok := value.(string)
-		v.addValue(name, text, ok)
-	}
-}
-
-func (v *variables) addValue(name, text string, ok bool) {
-	if !ok || strings.HasPrefix(text, encrypted) {
-		v.addUnknown(name)
-		return
-	}
-	v.add(name, text)
 }
 
 // substitute replaces the variables of an object, and notes the places that variables of unknown value decide: those
@@ -207,7 +182,7 @@ func differences(a, b any, at string, places map[string]bool) {
 			return
 		}
 		for key := range a {
-			differences(a[key], b[key], at+"/"+pointerEscape.Replace(key), places)
+			differences(a[key], b[key], at+"/"+pointer.Escape(key), places)
 		}
 	case []any:
 		b, ok := b.([]any)
@@ -229,6 +204,3 @@ func differences(a, b any, at string, places map[string]bool) {
 		}
 	}
 }
-
-// pointerEscape writes a key as a part of a JSON pointer (RFC 6901).
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
