@@ -197,7 +197,7 @@ func applicationSets() *kind {
 		u.Prune = defined.Stays == ""
 		spec := d.defines(o, nil)
 		var names []string
-		for _, g := range gitGenerators(o.Object, 0) {
+		for _, g := range gitGenerators(o.Object) {
 			url, _ := g["repoURL"].(string)
 			spec.InTree = append(spec.InTree, d.inTree(url))
 			if name, _ := g["revision"].(string); d.inTree(url) {
@@ -208,12 +208,12 @@ func applicationSets() *kind {
 		if u.tree, err = d.oneRevision(names); err != nil {
 			u.missing = at(o.File, err)
 		}
-		spec.Paths = sourcePaths(o.Object, func(url string) bool { return strings.Contains(url, "{{") || d.inTree(url) }, 0)
+		spec.Paths = sourcePaths(o.Object, func(url string) bool { return strings.Contains(url, "{{") || d.inTree(url) })
 		u.spec = encode(spec)
 		dirs, files := patterns(*spec, "directories"), patterns(*spec, "files")
 		u.lists = func(name string) bool {
 			return !slices.ContainsFunc(files, func(p string) bool { return mayMatch(p, name) }) &&
-				slices.ContainsFunc(dirs, func(p string) bool { return below(name, literal(p)) })
+				slices.ContainsFunc(dirs, func(p string) bool { return rendered.Below(name, literal(p)) })
 		}
 		return u
 	}
@@ -249,7 +249,7 @@ func applicationSets() *kind {
 	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
 		inTree := map[string]bool{}
-		for i, g := range gitGenerators(s.Object, 0) {
+		for i, g := range gitGenerators(s.Object) {
 			url, _ := g["repoURL"].(string)
 			inTree[url] = i < len(s.InTree) && s.InTree[i]
 		}
@@ -279,7 +279,7 @@ func applicationSets() *kind {
 // repository.
 func patterns(spec definedSpec, field string) []string {
 	var all []string
-	for i, g := range gitGenerators(spec.Object, 0) {
+	for i, g := range gitGenerators(spec.Object) {
 		list, _ := g[field].([]any)
 		for _, item := range list {
 			entry, _ := item.(map[string]any)
@@ -292,59 +292,51 @@ func patterns(spec definedSpec, field string) []string {
 }
 
 // gitGenerators returns the git generators of an ApplicationSet, also those within others.
-func gitGenerators(object any, depth int) []map[string]any {
-	var all []map[string]any
-	if depth > 30 {
-		return nil
-	}
-	switch x := object.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(x)) {
-			if g, ok := x[name].(map[string]any); ok && name == "git" && g["repoURL"] != nil {
-				all = append(all, g)
-			}
-			all = append(all, gitGenerators(x[name], depth+1)...)
+func gitGenerators(object any) (all []map[string]any) {
+	eachMember(object, 0, func(name string, value any) {
+		if g, ok := value.(map[string]any); ok && name == "git" && g["repoURL"] != nil {
+			all = append(all, g)
 		}
-	case []any:
-		for _, item := range x {
-			all = append(all, gitGenerators(item, depth+1)...)
-		}
-	}
+	})
 	return all
 }
 
 // sourcePaths returns the paths of the sources in the templates of an ApplicationSet whose URL may be the one of the
 // tree.
-func sourcePaths(object any, mayBeTree func(url string) bool, depth int) []string {
-	var all []string
-	if depth > 30 {
-		return nil
-	}
-	add := func(source any) {
-		url := fieldpath.Text(source, "repoURL")
-		if p, ok := fieldpath.Value(source, "path").(string); ok && mayBeTree(url) {
-			all = append(all, p)
+func sourcePaths(object any, mayBeTree func(url string) bool) (all []string) {
+	eachMember(object, 0, func(name string, value any) {
+		sources := []any{value}
+		if name == "sources" {
+			sources, _ = value.([]any)
+		} else if name != "source" {
+			return
 		}
+		for _, source := range sources {
+			if p, ok := fieldpath.Value(source, "path").(string); ok && mayBeTree(fieldpath.Text(source, "repoURL")) {
+				all = append(all, p)
+			}
+		}
+	})
+	return all
+}
+
+// eachMember calls do with each member in a value, before those within it. It stops at a depth that no ApplicationSet
+// has.
+func eachMember(value any, depth int, do func(name string, value any)) {
+	if depth > 30 {
+		return
 	}
-	switch x := object.(type) {
+	switch x := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			if name == "source" {
-				add(x[name])
-			}
-			if list, ok := x[name].([]any); ok && name == "sources" {
-				for _, source := range list {
-					add(source)
-				}
-			}
-			all = append(all, sourcePaths(x[name], mayBeTree, depth+1)...)
+			do(name, x[name])
+			eachMember(x[name], depth+1, do)
 		}
 	case []any:
 		for _, item := range x {
-			all = append(all, sourcePaths(item, mayBeTree, depth+1)...)
+			eachMember(item, depth+1, do)
 		}
 	}
-	return all
 }
 
 // literal returns the directory of a pattern before its first wildcard or variable.
@@ -365,5 +357,5 @@ func literal(pattern string) string {
 // variables stand for.
 func mayMatch(pattern, name string) bool {
 	end := pattern[strings.LastIndexAny(pattern, "*?[]{}\\/")+1:]
-	return below(name, literal(pattern)) && (strings.HasSuffix(name, end) || strings.Contains(name, end+"/"))
+	return rendered.Below(name, literal(pattern)) && (strings.HasSuffix(name, end) || strings.Contains(name, end+"/"))
 }

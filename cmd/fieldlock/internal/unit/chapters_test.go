@@ -415,7 +415,8 @@ func TestNeeded(t *testing.T) {
 			= CustomResourceDefinition widgets.example.com of b/crd.yaml
 			= Widget team/w of w.yaml
 			~ CustomResourceDefinition widgets.example.com of a/crd.yaml`},
-		{name: "a policy for others", reason: "its parameters are not needed", old: all, new: all.with("c.yaml", object("c", "two")), want: `
+		{name: "a policy for others", reason: "which kinds it judges is not asked here, so its parameters are read all the same", old: all, new: all.with("c.yaml", object("c", "two")), want: `
+			= ConfigMap d of kustomization prod
 			= ValidatingAdmissionPolicy p of p.yaml
 			~ ConfigMap c of c.yaml`},
 	})

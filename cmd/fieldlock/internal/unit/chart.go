@@ -104,7 +104,7 @@ func (k *kind) chart(dir string, r settings.Release, o *Options) *Unit {
 
 // inChart reports whether a file belongs to the chart in a directory. Other manifests in the directory do not.
 func inChart(dir, name string) bool {
-	if !below(name, dir) {
+	if !rendered.Below(name, dir) {
 		return false
 	}
 	name = strings.TrimPrefix(name, dir+"/")

@@ -237,7 +237,7 @@ func (s *side) renderAnew(u *Unit) (objects []Object, lacks *rendered.NotCovered
 		}
 		for _, d := range documents {
 			object := Object{Document: d, File: o.File, Role: o.Role, Unknown: o.Unknown}
-			if below(o.File, helm.Fetched) {
+			if rendered.Below(o.File, helm.Fetched) {
 				object.File = u.File
 			}
 			if s.Texts {

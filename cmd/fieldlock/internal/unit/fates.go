@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -64,7 +65,7 @@ var manifestFields = [...]*regexp.Regexp{regexp.MustCompile(`(?m)^[\s{-]*"?apiVe
 // isHiddenManifest reports whether a file in a hidden directory is a manifest, a template of one, or a part of a chart
 // or kustomization there. The directory .github belongs to GitHub, which deploys nothing to a cluster.
 func (s *side) isHiddenManifest(name string) (found bool) {
-	if !exists(s.tree, name) || below(name, ".github") {
+	if !exists(s.tree, name) || rendered.Below(name, ".github") {
 		return false
 	}
 	for dir := path.Dir(name); isHidden(dir); dir = path.Dir(dir) {

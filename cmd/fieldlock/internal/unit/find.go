@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -74,7 +75,7 @@ func (s *side) claim() {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
+			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !rendered.Below(name, u.dir)) {
 				claim(u, name)
 			}
 		}

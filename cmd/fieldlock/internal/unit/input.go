@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -59,7 +60,7 @@ func (s *Side) selects(u *Unit) bool {
 		return true
 	}
 	for _, p := range s.Paths {
-		if below(u.File, p) || u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
+		if rendered.Below(u.File, p) || u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return rendered.Below(name, p) }) {
 			return true
 		}
 	}
@@ -68,7 +69,7 @@ func (s *Side) selects(u *Unit) bool {
 
 // names reports whether the paths of the side name a file.
 func (s *Side) names(file string) bool {
-	return s.Paths == nil || slices.ContainsFunc(s.Paths, func(p string) bool { return below(file, p) })
+	return s.Paths == nil || slices.ContainsFunc(s.Paths, func(p string) bool { return rendered.Below(file, p) })
 }
 
 // Parse reads files of the side.
@@ -116,7 +117,7 @@ func (s *side) isExpected(in *Side, name string) bool {
 		dir = path.Join(dir, step)
 		switch {
 		case step == "testdata", step == "golden", step == "__snapshots__", inModule && (step == "test" || step == "tests"):
-			return !slices.ContainsFunc(in.Paths, func(p string) bool { return below(p, dir) })
+			return !slices.ContainsFunc(in.Paths, func(p string) bool { return rendered.Below(p, dir) })
 		}
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -170,7 +171,7 @@ func (c *candidates) contentOf(object map[string]any) string {
 	content := digestOf(deciding(spec))
 	if dir, _ := spec["chart"].(string); object["kind"] == "HelmChart" && strings.Contains(dir, "/") {
 		for _, name := range c.tree.Paths() {
-			if below(name, path.Clean(dir)) {
+			if rendered.Below(name, path.Clean(dir)) {
 				content += state(c.tree, name)
 			}
 		}

@@ -47,7 +47,7 @@ func (c *comparison) addNeeded() {
 
 // needs finds what changed objects need, as far as they tell.
 func (c *comparison) needs() *needed {
-	n := &needed{judged: map[[2]string]bool{}, read: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
+	n := &needed{judged: map[[2]string]bool{}, read: map[[2]string]bool{}, namespaces: map[string]bool{}}
 	equal := manifest.EqualDocuments(c.out.New, c.out.Old)
 	old := map[named]bool{}
 	for d, as := range objectsOf(c.out.Old) {
@@ -66,7 +66,7 @@ func (c *comparison) needs() *needed {
 			continue
 		}
 		if c.needRules(n, as.of); as.id.name == "" || old[as] {
-			n.change(as.of, namespace)
+			n.namespaces[namespace] = true
 		} else {
 			n.names = append(n.names, [2]string{as.id.kind, as.id.name})
 		}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -253,7 +254,7 @@ func (s *side) widen(u *Unit, err error) {
 	dirs := u.kind.deploys(u)
 	u.Reads = slices.Clone(u.Reads)
 	for _, name := range u.in(s.tree).Paths() {
-		if (manifest.HasObjects(name) || path.Ext(name) == ".tpl") && slices.ContainsFunc(dirs, func(dir string) bool { return below(name, dir) }) {
+		if (manifest.HasObjects(name) || path.Ext(name) == ".tpl") && slices.ContainsFunc(dirs, func(dir string) bool { return rendered.Below(name, dir) }) {
 			u.Reads = append(u.Reads, name)
 		}
 	}

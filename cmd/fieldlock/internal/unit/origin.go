@@ -90,7 +90,7 @@ func (u *Unit) line() int {
 	if u.document != nil {
 		return u.document.Position().Line
 	}
-	return max(u.Line, 1)
+	return 1
 }
 
 // written returns the file and the line that decide the value at steps, whatever the change touches: where the object

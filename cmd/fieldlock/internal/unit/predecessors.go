@@ -43,9 +43,6 @@ func (c *comparison) otherFiles(wanted identities) {
 		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.sameContent(now, &f) || c.olds.isInput(f.Path) {
 			continue
 		}
-		if data, err := c.oldSide.content(&f); err != nil || !wanted.in(data, true) {
-			continue
-		}
 		stays := identities{}
 		if now != nil && !c.news.isInput(f.Path) {
 			stays.add([]manifest.File{c.newSide.parse(*now, c.engine.shared, nil)})
@@ -59,13 +56,6 @@ func (c *comparison) otherUnits(wanted identities) {
 	for _, u := range c.olds.units {
 		now := c.news.byKey[u.key()]
 		if c.oldSide.selects(u) || now != nil && (c.newSide.selects(now) || now.digest(c.news.tree) == u.digest(c.olds.tree)) {
-			continue
-		}
-		mayHave := func(name string) bool {
-			data, err := c.olds.tree.ReadFile(name)
-			return err == nil && wanted.in(data, false)
-		}
-		if !slices.ContainsFunc(u.Reads, mayHave) {
 			continue
 		}
 		files, stays := c.olds.files(u), identities{}
@@ -110,15 +100,4 @@ func (s identities) add(files []manifest.File) {
 func (s identities) has(d *yamldoc.Document) bool {
 	id, namespace := identityOf(d)
 	return slices.ContainsFunc(s[id], func(n string) bool { return n == namespace || n == "" || namespace == "" })
-}
-
-// in reports whether a text may hold one of them: it has the kind, and the name as well where names are not made of
-// others.
-func (s identities) in(data []byte, withName bool) bool {
-	for id := range s {
-		if mentions(data, id.kind) && (!withName || mentions(data, id.name)) {
-			return true
-		}
-	}
-	return false
 }

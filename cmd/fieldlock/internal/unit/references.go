@@ -125,10 +125,10 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 // it comes from.
 func (s *side) isOtherCluster(u *Unit, file string) bool {
 	root, dir := u.root().File, file
-	for !below(root, path.Dir(dir)) {
+	for !rendered.Below(root, path.Dir(dir)) {
 		dir = path.Dir(dir)
 	}
-	return slices.ContainsFunc(s.defined, func(other *Unit) bool { return below(other.File, dir) && other.clashes(u) })
+	return slices.ContainsFunc(s.defined, func(other *Unit) bool { return rendered.Below(other.File, dir) && other.clashes(u) })
 }
 
 // isOwn reports whether the root that applies a unit applies a file, too. Roots in one directory count as one.

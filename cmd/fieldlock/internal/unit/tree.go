@@ -277,11 +277,6 @@ func listing(t Tree, name string) string {
 	return b.String()
 }
 
-// below reports whether a path is a directory or below it.
-func below(name, dir string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
-}
-
 func isDir(t Tree, name string) bool {
 	info, err := t.Stat(name)
 	return err == nil && info.IsDir()

@@ -24,16 +24,8 @@ type needed struct {
 	// read are kinds of which any object is needed, by apiVersion and kind: those of the parameters of policies, and
 	// those that are no longer served.
 	read map[[2]string]bool
-	// changed are the namespaces of the changed objects that OLD has too, by group and kind.
-	changed map[[2]string]map[string]bool
-}
-
-// change counts an object of a group and kind as changed.
-func (n *needed) change(of [2]string, namespace string) {
-	if n.changed[of] == nil {
-		n.changed[of] = map[string]bool{}
-	}
-	n.changed[of][namespace] = true
+	// namespaces are those of the changed objects that OLD has too.
+	namespaces map[string]bool
 }
 
 // search reads the unchanged files that hold something needed, once for both sides.

@@ -70,9 +70,8 @@ type Unit struct {
 	Kind string
 	// Name tells the unit from others of its kind: a directory, or namespace and name of the object that defines it.
 	Name string
-	// File and Line are where the unit is defined; Line is 0 where it is not known.
+	// File is where the unit is defined.
 	File string
-	Line int
 	// Reads are the files that the unit is rendered from, sorted. If Err is set, they are all that it may read.
 	Reads []string
 	// Err is why the unit cannot be rendered, as far as that is known without rendering it: a *rendered.NotCovered if
@@ -192,7 +191,7 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
 	size := 0
 	for _, name := range u.Reads {
-		if below(name, helm.Fetched) {
+		if rendered.Below(name, helm.Fetched) {
 			continue // a file of the tree cannot pretend to be fetched
 		}
 		if u.lists != nil && u.lists(name) {
@@ -341,11 +340,11 @@ func (u *Unit) place(err error) (file string, line int, reason string) {
 	case errors.As(err, &missing) && missing.File != "":
 		return missing.File, missing.Line, missing.Reason
 	case errors.As(err, &missing):
-		return u.File, u.Line, missing.Reason
+		return u.File, 0, missing.Reason
 	case errors.As(err, &invalid) && invalid.File != "":
 		return invalid.File, invalid.Line, invalid.Err.Error()
 	}
-	return u.File, u.Line, err.Error()
+	return u.File, 0, err.Error()
 }
 
 // at gives a reason without a file the file of its unit.

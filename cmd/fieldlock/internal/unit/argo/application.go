@@ -38,8 +38,8 @@
 //	chart          a source that is a chart
 //	directory      a source that is a directory of manifests
 //	kustomization  a source that is a kustomization
-//	pattern        files that a pattern matches
 //	ignored        fields that a sync leaves as they are
+//	pattern        files that a pattern matches
 //	application    an Application and its sources, as they are written
 package argo
 

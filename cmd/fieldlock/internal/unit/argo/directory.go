@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gobwas/glob"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -65,17 +64,6 @@ func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
 		return nil
 	})
 	return files, err
-}
-
-// compile reads a pattern of Argo CD, in which "*" matches "/", too; nil for no pattern.
-func compile(pattern string) (glob.Glob, error) {
-	if pattern == "" {
-		return nil, nil
-	}
-	if len(pattern) > maxPattern {
-		return nil, fmt.Errorf("a pattern has more than %d characters", maxPattern)
-	}
-	return glob.Compile(pattern)
 }
 
 // manifests returns the objects of a directory source, without those that git-crypt has encrypted.

@@ -27,8 +27,8 @@ func (a *Application) Ignored(group, kind, namespace, name string) (fields [][]s
 	}
 	of := strings.TrimSuffix(kind+"."+group, ".")
 	for _, entry := range a.ignores {
-		pattern := strings.TrimSuffix(entry.Kind+"."+entry.Group, ".")
-		if !globMatches(pattern, of) || entry.Name != "" && entry.Name != name || entry.Namespace != "" && entry.Namespace != namespace {
+		pattern, err := compile(strings.TrimSuffix(entry.Kind+"."+entry.Group, "."))
+		if err != nil || pattern == nil || !pattern.Match(of) || entry.Name != "" && entry.Name != name || entry.Namespace != "" && entry.Namespace != namespace {
 			continue
 		}
 		for _, p := range entry.JSONPointers {
@@ -63,14 +63,6 @@ func pointerTo(steps []string) string {
 		text += "/" + pointer.Escape(step)
 	}
 	return text
-}
-
-// globMatches matches a name against a pattern in which * stands for any text and ? for any character.
-func globMatches(pattern, name string) bool {
-	text := regexp.QuoteMeta(pattern)
-	text = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(text)
-	matched, err := regexp.MatchString("^"+text+"$", name)
-	return err == nil && matched
 }
 
 // jqStep is one step of a path in jq that leads to a member: .name, ."name" or ["name"].

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"github.com/gobwas/glob"
 )
 
 // Each pattern costs a walk over the tree, so their number and their length are bounded.
@@ -12,6 +14,17 @@ const (
 	maxPatterns = 1000
 	maxPattern  = 1000
 )
+
+// compile reads a pattern of Argo CD, in which "*" matches "/", too; nil for no pattern.
+func compile(pattern string) (glob.Glob, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("a pattern has more than %d characters", maxPattern)
+	}
+	return glob.Compile(pattern)
+}
 
 // isPattern reports whether a path has characters that match others.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
