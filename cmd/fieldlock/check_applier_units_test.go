@@ -393,7 +393,7 @@ func TestWaysOutOfUnits(t *testing.T) {
 			"kubectl delete widgets.example.com widget --namespace shop" + flux, "kubectl delete taskruns.tekton.dev/run -n shop" + flux,
 		}},
 		{"an Application", application, "shop/objects.yaml", []string{
-			"kubectl delete persistentvolumeclaim/data -n shop && kubectl annotate application shop -n argocd argocd.argoproj.io/skip-reconcile- && argocd app sync shop",
+			"kubectl delete persistentvolumeclaim/data -n shop && kubectl annotate application shop -n argocd --overwrite argocd.argoproj.io/skip-reconcile- argocd.argoproj.io/refresh=normal && argocd app sync shop",
 		}},
 	} {
 		files := map[string]string{"old/crd.yaml": crd, "new/crd.yaml": crd, "old/unit.yaml": row.unit, "new/unit.yaml": row.unit, "old/" + row.file: objects, "new/" + row.file: changed}

@@ -2,7 +2,9 @@ package builtin
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,8 +48,18 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) resul
 	}
 	var around kind.Around
 	invalid := 0
+	relabel, needed := relabelling(newObj, oldObj, in)
 	for _, v := range verdict.Violations {
-		around.Add(fill(v.Row.First), fill(v.Row.Then), v.Row.How)
+		first := v.Row.First
+		if text, relabels := strings.CutPrefix(first, "{relabel}"+tool.Comment); relabels {
+			switch {
+			case !needed:
+				first = ""
+			case relabel == "":
+				first = text
+			}
+		}
+		around.Add(fill(first, "{relabel}", relabel), fill(v.Row.Then), v.Row.How)
 		if v.Row.Edit == "" {
 			continue
 		}
@@ -164,6 +176,35 @@ func changedClaimLabels(newObj, oldObj map[string]any) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// relabelling returns the command that gives the pods of a StatefulSet the labels of its new selector, "" where the
+// selectors have expressions; needed is false where the pods have the labels already. in is the flag of the namespace.
+//
+//	{matchLabels: {app: a}}, then {matchLabels: {app: a, tier: db}}:
+//	kubectl label pods -n shop -l app=a --overwrite tier=db
+func relabelling(newObj, oldObj map[string]any, in string) (command string, needed bool) {
+	labels := func(obj map[string]any) (map[string]any, bool) {
+		selector := fieldpath.Object(obj, "spec", "selector")
+		_, expressions := selector["matchExpressions"]
+		return fieldpath.Object(selector, "matchLabels"), !expressions
+	}
+	is, newPlain := labels(newObj)
+	was, oldPlain := labels(oldObj)
+	if !newPlain || !oldPlain || len(is) == 0 || len(was) == 0 {
+		return "", true
+	}
+	var selected, added []string
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		selected = append(selected, fmt.Sprintf("%s=%v", name, was[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if is[name] != was[name] {
+			added = append(added, shell.Quote(fmt.Sprintf("%s=%v", name, is[name])))
+		}
+	}
+	command = "kubectl label pods" + in + " -l " + shell.Quote(strings.Join(selected, ",")) + " --overwrite " + strings.Join(added, " ")
+	return command, len(added) > 0
 }
 
 // largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and

@@ -21,6 +21,7 @@ func TestReplacement(t *testing.T) {
 		return "{metadata: {name: " + name + "}, spec: {resources: {requests: {storage: " + size + "}}}}, "
 	}
 	const enlarge = "   # enlarge this claim and those of the other pods, if their storage class allows expansion"
+	const relabel = "to keep the pods, add the labels of the new selector to them: the new StatefulSet adopts only pods that its selector matches"
 	const pvc = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], storageClassName: a, resources: {requests: {storage: 1Gi}}}}"
 	for _, c := range []struct {
 		name, reason string
@@ -46,9 +47,18 @@ func TestReplacement(t *testing.T) {
 		{
 			name: "selector", reason: "the new StatefulSet would wait for the names of pods that it does not adopt",
 			old: sts("shop", "db", "5Gi"), new: strings.Replace(sts("shop", "db", "5Gi"), "{a: b}", "{a: b, c: d}", 1),
-			how: []string{"to keep the pods, add the labels of the new selector to them, with kubectl label: the new StatefulSet adopts only pods that its selector matches\n" +
-				"kubectl delete statefulset/db -n shop --cascade=orphan"},
+			how: []string{"kubectl label pods -n shop -l 'a=b' --overwrite 'c=d'   # " + relabel + "\nkubectl delete statefulset/db -n shop --cascade=orphan"},
 			not: []string{"", "kubectl label"}, // the old StatefulSet would let go of the pods, and its deletion would leave them
+		},
+		{
+			name: "selector with expressions", reason: "no command gives a pod labels that an expression matches",
+			old: sts("shop", "db", "5Gi"), new: strings.Replace(sts("shop", "db", "5Gi"), "{a: b}", "{a: b}, matchExpressions: [{key: c, operator: Exists}]", 1),
+			how: []string{relabel + "\nkubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "selector with fewer labels", reason: "it matches the pods as they are",
+			old: strings.Replace(sts("shop", "db", "5Gi"), "{a: b}", "{a: b, c: d}", 1), new: sts("shop", "db", "5Gi"),
+			how: []string{"kubectl delete statefulset/db -n shop --cascade=orphan"}, not: []string{"label"},
 		},
 		{
 			name: "chart label of a claim", reason: "only a template without the label is not refused with the next version",

@@ -34,6 +34,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no
@@ -298,7 +299,7 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) resul
 	if namespace := text(newObj, "metadata.namespace"); namespace != "" {
 		target += " -n " + shell.Quote(namespace)
 	}
-	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE")
+	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", tool.KubectlApply, "{target}", target)
 	r.How = k.source.Ways(fill, around)
 	return r
 }

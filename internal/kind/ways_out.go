@@ -57,7 +57,7 @@ func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
 		keepsPods := strings.Contains(way, "--cascade=orphan")
 		if strings.HasPrefix(way, "{delete}") {
 			first := slices.DeleteFunc(EachOnce(around.First), func(step string) bool {
-				return !keepsPods && strings.HasPrefix(step, toKeepPods)
+				return !keepsPods && strings.Contains(step, toKeepPods)
 			})
 			steps = append(first, steps...)
 		}
@@ -69,7 +69,7 @@ func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
 	return EachOnce(ways)
 }
 
-// toKeepPods begins a first step that is wrong before a replacement that deletes the pods.
+// toKeepPods begins a first step, or its comment, that is wrong before a replacement that deletes the pods.
 const toKeepPods = "to keep the pods, "
 
 // EachOnce returns the texts of a list in their order, each once, and none that is empty.

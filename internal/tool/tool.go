@@ -64,6 +64,9 @@ type Applier struct {
 	Namespace string
 	// Apply is the command that makes the tool apply the unit, "" where there is none, or it is not known.
 	Apply string
+	// Fetch is the command with which Flux fetches a merge while the unit is suspended: it reconciles the source of a
+	// Kustomization, or the Kustomization that applies a HelmRelease. It is "" where it is not known.
+	Fetch string
 	// Lone is set for a chart that no unit deploys: Helm installs it, unless the settings know better.
 	Lone bool
 	// Unplaced is set where the namespace of the release is not known: the chart is rendered for the namespace default.

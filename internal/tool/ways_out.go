@@ -29,8 +29,9 @@ const KubectlApply = "kubectl apply -f FILE"
 const Comment = "   # "
 
 // AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in
-// brackets.
-const AfterMerge = "after the merge"
+// brackets. A tool that reports the refusal has fetched the merge: one that has not would create the object once more
+// from the old manifest.
+const AfterMerge = "after the merge, when the refusal is reported"
 
 // Step ends each line of a way out that has several. A way is a step alone, or a heading that ends with a colon, if it
 // needs one, and steps that are done in their order:
@@ -50,7 +51,7 @@ func Steps(way string) (heading string, steps []string) {
 	return "", steps
 }
 
-// InManifest begins a step that edits the manifest further.
+// InManifest begins a step that edits the manifest further, and a way that is no more than an edit.
 const InManifest = "in its manifest, "
 
 // WaysOut returns the ways out of a refusal for whoever applies the object. The steps of the ways in how are written
@@ -102,7 +103,11 @@ func (a Applier) wayOut(way string, r Refused) []string {
 		for edits < len(before) && strings.HasPrefix(before[edits], InManifest) {
 			edits++
 		}
-		return []string{join(before[:edits], pause, before[edits:], []string{resumed.apply(steps[at], r)}, after)}
+		goOn := []string{resumed.apply(steps[at], r)}
+		if a.Apply == "" && !strings.HasPrefix(steps[at], KubectlApply) {
+			goOn = append(goOn, "let "+string(a.merger())+" go on")
+		}
+		return []string{join(before[:edits], pause, before[edits:], goOn, after)}
 	}
 	var ways []string
 	for _, step := range a.replacements(steps[at], r) {
@@ -111,11 +116,13 @@ func (a Applier) wayOut(way string, r Refused) []string {
 	return ways
 }
 
-// keepFirst is the step before a way that moves data away from an object; none where no tool would delete the object.
+// keepFirst is the step before a way that moves data to another object; none where no tool would delete the old one.
 func (a Applier) keepFirst(r Refused, steps []string) []string {
 	keep := a.keepMark()
-	isCommand := strings.HasPrefix(steps[0], "kubectl ")
-	if keep == "" || !r.Precious || isCommand || r.Kind == "CustomResourceDefinition" || r.Kind == "Namespace" {
+	stays := slices.ContainsFunc([]string{"kubectl ", InManifest, "leave it "}, func(begin string) bool {
+		return strings.HasPrefix(steps[0], begin)
+	})
+	if keep == "" || !r.Precious || stays || r.Kind == "CustomResourceDefinition" || r.Kind == "Namespace" {
 		return nil
 	}
 	return []string{"add " + keep + " to the old object in a change of its own, before data moves: " + string(a.Tool) + " then keeps it when its manifest goes"}
@@ -150,6 +157,9 @@ func (a Applier) apply(step string, r Refused) string {
 		command += a.Apply
 	case a.Deletes():
 		command = strings.TrimSuffix(command, " && ")
+		if command == "" {
+			return "let " + string(a.merger()) + " apply the change" + parenthesis(text)
+		}
 	case slices.Equal(a.Methods, []Method{ServerSide}):
 		command += "kubectl apply --server-side -f " + r.File
 	default:
@@ -164,31 +174,42 @@ func (a Applier) apply(step string, r Refused) string {
 // pause returns the steps that pause a tool which applies what is merged, and the tool as it applies when it goes on.
 // paused is false where nothing has to be paused: the tool waits for a command, or the object has no data.
 //
-// Read in Argo CD: controller/appcontroller.go: the annotation is one of the Application in the cluster, which an
-// Application around it leaves alone.
+// When it goes on, the tool has to know the merge, or it applies the old manifests once more. flux reconcile fetches
+// nothing for what is suspended, so its source is reconciled. Argo CD resolves the revision again for a refresh that is
+// asked for in the same patch; otherwise, if the claim is missing, it may sync the revision that it has compared last.
+//
+// Read in Argo CD: controller/appcontroller.go: canProcessApp and needRefreshAppStatus; the annotation is one of the
+// Application in the cluster, which an Application around it leaves alone. In Flux: cmd/flux/resume.go and
+// reconcile_with_source.go.
 func (a Applier) pause(r Refused) (steps []string, resumed Applier, paused bool) {
 	if !r.Precious || !a.merges() {
 		return nil, a, false
 	}
 	const merge = "merge the change"
-	because := Comment + "pause " + string(a.Tool) + ", which otherwise creates the object again before its data is safe"
+	who := string(a.merger())
+	because := Comment + "pause " + who + ", which otherwise creates the object again before its data is safe"
 	resumed = a
 	command, isFlux := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(a.Apply, " --force"), " --with-source"), "flux reconcile ")
 	if isFlux {
 		resumed.Apply = "flux resume " + command
-		return []string{"flux suspend " + command + because, merge}, resumed, true
+		fetch := "wait until Flux has fetched the merge"
+		if a.Fetch != "" {
+			fetch = a.Fetch + Comment + "let Flux fetch the merge: otherwise it may go on with the old manifests"
+		}
+		return []string{"flux suspend " + command + because, merge, fetch}, resumed, true
 	}
 	name, known := strings.CutPrefix(a.Apply, "argocd app sync ")
 	if !known {
-		return []string{"pause " + string(a.Tool) + ", which otherwise creates the object again before its data is safe", merge}, resumed, true
+		return []string{"pause " + who + ", which otherwise creates the object again before its data is safe", merge}, resumed, true
 	}
 	namespace, app, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
 		namespace, app = "argocd", name
 	}
-	annotate := "kubectl annotate application " + app + " -n " + namespace + " argocd.argoproj.io/skip-reconcile"
-	resumed.Apply = annotate + "- && " + a.Apply
-	return []string{annotate + "=true" + because, merge}, resumed, true
+	const skip, refresh = " argocd.argoproj.io/skip-reconcile", " argocd.argoproj.io/refresh=normal"
+	annotate := "kubectl annotate application " + app + " -n " + namespace + " --overwrite"
+	resumed.Apply = annotate + skip + "-" + refresh + " && " + a.Apply
+	return []string{annotate + skip + "=true" + because, merge}, resumed, true
 }
 
 // merges reports whether a merge is what makes the tool apply a change.
@@ -198,6 +219,14 @@ func (a Applier) merges() bool {
 
 // isRelease reports whether Flux installs the release of Helm.
 func (a Applier) isRelease() bool { return a.Tool == Helm && strings.HasPrefix(a.Apply, "flux ") }
+
+// merger returns the tool that applies what is merged.
+func (a Applier) merger() Name {
+	if a.isRelease() {
+		return Flux
+	}
+	return a.Tool
+}
 
 // replaceMarks says how the tool is asked to delete and create an object; nil if it cannot be asked, or should not be.
 // text is what that means for the object, "" if nothing more is to say.
@@ -213,7 +242,8 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	case a.Tool == Flux && !r.Unforced:
 		return []string{
 			begin("the annotation kustomize.toolkit.fluxcd.io/force: enabled"),
-			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",
+			"set spec.force: true in the Kustomization with an earlier change, and remove it with the next one: Flux then deletes and " +
+				"creates again every object of it whose update is refused, claims with their data too",
 		}
 	case a.Tool == ArgoCD:
 		object := r.Name
@@ -253,6 +283,9 @@ func Words() []string { return slices.Sorted(maps.Keys(byWord)) }
 // Named returns the tool of a word, "" if there is none.
 func Named(word string) Name { return byWord[word] }
 
+// FluxReconcile is the command for a Kustomization of Flux that is not known.
+const FluxReconcile = "flux reconcile kustomization NAME -n NAMESPACE --with-source"
+
 // By returns the applier of objects if the settings name a tool; the first tool that they name counts. Flux has Helm
 // install charts. The settings do not say which Application or release holds the objects, so the commands have
 // placeholders.
@@ -262,6 +295,7 @@ func (a Applier) By(t Name) Applier {
 		return a
 	case a.Lone && t == Flux:
 		a.Apply = "flux reconcile helmrelease RELEASE -n NAMESPACE --with-source --force"
+		a.Fetch = FluxReconcile
 	case a.Lone && t == Kubectl:
 		namespace := "NAMESPACE" // Helm writes none into objects that name none
 		if a.Namespace != "" {
@@ -273,9 +307,12 @@ func (a Applier) By(t Name) Applier {
 	default:
 		a.Tool, a.Apply = t, map[Name]string{
 			ArgoCD: "argocd app sync APPLICATION",
-			Flux:   "flux reconcile kustomization NAME -n NAMESPACE --with-source",
+			Flux:   FluxReconcile,
 			Helm:   "helm upgrade RELEASE CHART -n NAMESPACE",
 		}[t]
+		if t == Flux {
+			a.Fetch = "flux reconcile source git SOURCE -n NAMESPACE"
+		}
 	}
 	a.Assumed = true
 	return a

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestWaysOut(t *testing.T) {
 	flux := Applier{Tool: Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"}
 	argo := Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}
 	release := Applier{Tool: Helm, Apply: "flux reconcile helmrelease shop --with-source --force"}
-	const afterMerge = "   # after the merge ("
+	const afterMerge = Comment + AfterMerge + " ("
 	for _, row := range []struct {
 		name, reason string
 		by           Applier
@@ -68,7 +69,8 @@ func TestWaysOut(t *testing.T) {
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 			"add the annotation kustomize.toolkit.fluxcd.io/force: enabled with this change, and remove it with the next one: " +
 				"Flux deletes the Deployment and creates it again (all pods stop until the new ones run)",
-			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",
+			"set spec.force: true in the Kustomization with an earlier change, and remove it with the next one: Flux then deletes and " +
+				"creates again every object of it whose update is refused, claims with their data too",
 		}},
 		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.Unforced = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
@@ -120,13 +122,24 @@ func TestWaysOut(t *testing.T) {
 func TestSteps(t *testing.T) {
 	const data = "keep the volume:\nscale down\nkubectl delete pvc/data\n" + KubectlApply + Comment + "it binds\nscale up"
 	claim := Refused{Kind: "PersistentVolumeClaim", Name: "data", File: "new.yaml", Precious: true}
-	paused := func(pause, because, resume string) string {
-		return "keep the volume:\n" + pause + because + "\nmerge the change\nscale down\nkubectl delete pvc/data\n" + resume + Comment + "it binds\nscale up"
+	paused := func(pause, fetch, resume string) string {
+		if fetch != "" {
+			fetch += "\n"
+		}
+		return "keep the volume:\n" + pause + "\nmerge the change\n" + fetch + "scale down\nkubectl delete pvc/data\n" + resume + "\nscale up"
 	}
-	because := func(tool Name) string {
-		return Comment + "pause " + string(tool) + ", which otherwise creates the object again before its data is safe"
-	}
-	const annotate = "kubectl annotate application shop -n argocd argocd.argoproj.io/skip-reconcile"
+	const (
+		because  = "pause %s, which otherwise creates the object again before its data is safe"
+		fetched  = Comment + "let Flux fetch the merge: otherwise it may go on with the old manifests"
+		annotate = "kubectl annotate application shop -n argocd --overwrite argocd.argoproj.io/skip-reconcile"
+		refresh  = "- argocd.argoproj.io/refresh=normal && "
+		source   = "flux reconcile source git home -n flux-system"
+		outer    = "flux reconcile kustomization apps -n flux-system --with-source"
+	)
+	pause := func(tool Name) string { return Comment + fmt.Sprintf(because, tool) }
+	kustomization := Applier{Tool: Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source", Fetch: source}
+	unfetched := kustomization
+	unfetched.Fetch = ""
 	for _, row := range []struct {
 		name string
 		by   Applier
@@ -134,16 +147,28 @@ func TestSteps(t *testing.T) {
 	}{
 		{"kubectl", Applier{}, strings.Replace(data, "FILE", "new.yaml", 1)},
 		{"Helm", Applier{Tool: Helm, Apply: "helm upgrade shop ./shop"}, strings.Replace(data, KubectlApply, "helm upgrade shop ./shop", 1)},
-		{"Flux", Applier{Tool: Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"},
-			paused("flux suspend kustomization shop -n flux-system", because(Flux), "flux resume kustomization shop -n flux-system")},
-		{"a release of Flux", Applier{Tool: Helm, Apply: "flux reconcile helmrelease shop --with-source --force"},
-			paused("flux suspend helmrelease shop", because(Helm), "flux resume helmrelease shop")},
-		{"Argo CD", Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}, paused(annotate+"=true", because(ArgoCD), annotate+"- && argocd app sync shop")},
+		{"Flux", kustomization,
+			paused("flux suspend kustomization shop -n flux-system"+pause(Flux), source+fetched, "flux resume kustomization shop -n flux-system"+Comment+"it binds")},
+		{"Flux, a source without a command", unfetched,
+			paused("flux suspend kustomization shop -n flux-system"+pause(Flux), "wait until Flux has fetched the merge", "flux resume kustomization shop -n flux-system"+Comment+"it binds")},
+		{"a release of Flux", Applier{Tool: Helm, Apply: "flux reconcile helmrelease shop --with-source --force", Fetch: outer},
+			paused("flux suspend helmrelease shop"+pause(Flux), outer+fetched, "flux resume helmrelease shop"+Comment+"it binds")},
+		{"Argo CD", Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}, paused(annotate+"=true"+pause(ArgoCD), "", annotate+refresh+"argocd app sync shop"+Comment+"it binds")},
 		{"an Application elsewhere", Applier{Tool: ArgoCD, Apply: "argocd app sync team/shop"}, strings.ReplaceAll(
-			paused(annotate+"=true", because(ArgoCD), annotate+"- && argocd app sync team/shop"), "-n argocd", "-n team")},
+			paused(annotate+"=true"+pause(ArgoCD), "", annotate+refresh+"argocd app sync team/shop"+Comment+"it binds"), "-n argocd", "-n team")},
+		{"an ApplicationSet", Applier{Tool: ArgoCD}, paused(fmt.Sprintf(because, ArgoCD), "", "let Argo CD apply the change (it binds)")},
 	} {
 		if got := row.by.WaysOut([]string{data}, claim); len(got) != 1 || got[0] != row.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", row.name, strings.Join(got, "\n"), row.want)
+		}
+	}
+	if got := (Applier{Tool: ArgoCD}).WaysOut([]string{"scale down\nkubectl delete pv/a && " + KubectlApply}, claim); len(got) != 1 ||
+		!strings.HasSuffix(got[0], "\nkubectl delete pv/a\nlet Argo CD go on") {
+		t.Errorf("a deletion by an ApplicationSet: got %q", got)
+	}
+	for _, stays := range []string{InManifest + "add a rack", "leave it to its owner"} {
+		if got := kustomization.WaysOut([]string{stays}, claim); len(got) != 1 || got[0] != stays {
+			t.Errorf("no manifest goes: got %q", got)
 		}
 	}
 	const edited = "replace it:\nin its manifest, reserve it\nscale down\nkubectl delete pv/a && " + KubectlApply

@@ -333,7 +333,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 		}
 		p.appliers = []tool.Applier{
 			{Tool: tool.ArgoCD, Apply: "argocd app sync APPLICATION"},
-			{Tool: tool.Flux, Apply: "flux reconcile kustomization KUSTOMIZATION --with-source"},
+			{Tool: tool.Flux, Apply: "flux reconcile kustomization KUSTOMIZATION --with-source", Fetch: "flux reconcile source git SOURCE"},
 		}
 	}
 	return p.write(&d)
@@ -370,7 +370,8 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 	}
 	target := strings.ToLower(p.kind) + "/NAME"
 	fill := strings.NewReplacer("{name}", "NAME", "{target}", target, "{delete}", "kubectl delete "+target, "{apply}", tool.KubectlApply,
-		"{recipes}", documentation+"recipes.md", "{modes}", `["MODE"]`, "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`)
+		"{recipes}", documentation+"recipes.md", "{modes}", `["MODE"]`, "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`,
+		"{relabel}", "kubectl label pods -l OLD_LABELS --overwrite NEW_LABELS")
 	var own []string
 	for _, way := range r.How {
 		own = append(own, fill.Replace(way))

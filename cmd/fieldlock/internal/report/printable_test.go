@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // TestPrintable: what a terminal or the log of a CI system would act on is escaped; JSON keeps its value.
@@ -131,10 +133,11 @@ func TestWayOut(t *testing.T) {
 	for how, want := range map[string][2]string{
 		"keep the old value": {"keep the old value", ""}, "kubectl patch a": {"", "kubectl patch a"}, "argocd app sync a   # again": {"again", "argocd app sync a"},
 		"run kubectl delete": {"run kubectl delete", ""}, "kubectl delete a": {"delete it", "kubectl delete a"},
-		"kubectl delete a   # it comes back":                     {"delete it (it comes back)", "kubectl delete a"},
-		"kubectl delete a && b   # it is gone":                   {"replace it (it is gone)", "kubectl delete a && b"},
-		"kubectl delete a && b   # after the merge (it is gone)": {"after the merge, replace it (it is gone)", "kubectl delete a && b"},
-		"kubectl delete a --cascade=orphan && b   # then stop":   {"replace it and keep its pods running (then stop)", "kubectl delete a --cascade=orphan && b"},
+		"kubectl delete a   # it comes back":                             {"delete it (it comes back)", "kubectl delete a"},
+		"kubectl delete a && b   # it is gone":                           {"replace it (it is gone)", "kubectl delete a && b"},
+		"kubectl delete a && b   # " + tool.AfterMerge + " (it is gone)": {"after the merge, when the refusal is reported, replace it (it is gone)", "kubectl delete a && b"},
+		"kubectl delete a --all --cascade=orphan   # b":                  {"delete the objects (b)", "kubectl delete a --all --cascade=orphan"},
+		"kubectl delete a --cascade=orphan && b   # then stop":           {"replace it and keep its pods running (then stop)", "kubectl delete a --cascade=orphan && b"},
 	} {
 		if text, command := WayOut(how); text != want[0] || command != want[1] {
 			t.Errorf("%s: %q and %q", how, text, command)

@@ -327,9 +327,12 @@ func TestWaysOfOverlays(t *testing.T) {
 	}{
 		{"four", overlays(4, replace), "  • replace it:\n    1. scale down\n    2. replace it (all pods stop); run each command in the cluster that it is for:\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n       " +
 			"kubectl delete deployment/web && kubectl apply -k overlays/o1\n", "alike"},
+		{"overlays with charts", overlays(2, func(overlay string) []string {
+			return []string{"kubectl delete deployment/web && kustomize build --enable-helm " + overlay + " | kubectl apply -f -"}
+		}), "replace it; run each command in the cluster that it is for:\n    kubectl delete deployment/web && kustomize build --enable-helm overlays/o0 | kubectl apply -f -\n", "alike"},
 		{"one command for all", overlays(4, func(string) []string { return replace("overlays/o0") }), "apply -k overlays/o0\n\n", "alike"},
 		{"too many", overlays(6, replace), "apply -k overlays/o0\n  these ways name shop/web; those of the others are alike\n", "overlays/o1"},
-		{"a volume of each that the next step needs", overlays(2, claim), "\"$volume\"\n  these ways name shop/web; those of the others are alike\n", "overlays/o1)"},
+		{"a volume of each that the next step needs", overlays(2, claim), "\"$volume\"\n  these ways name shop/web; those of the others are alike: do their steps, too, before you apply, or the apply is refused for them\n", "overlays/o1)"},
 		{"other steps", overlays(2, uneven), "  in kustomization overlays/o0:\n  • keep the selector\n  • replace it:\n    1. scale down\n    2. replace it (all pods stop):\n       kubectl delete deployment/web && kubectl apply -k overlays/o0\n" +
 			"  in kustomization overlays/o1:\n  • keep the selector\n  • delete it:\n    kubectl delete deployment/web\n", "alike"},
 	} {

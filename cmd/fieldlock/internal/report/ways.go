@@ -165,7 +165,11 @@ func (w *waysOut) note() string {
 	if !w.left {
 		return ""
 	}
-	return "these ways name " + w.of[0].Object + "; those of the others are alike"
+	note := "these ways name " + w.of[0].Object + "; those of the others are alike"
+	if slices.ContainsFunc(w.first, func(way string) bool { return strings.Contains(way, keepsVolume) }) {
+		note += ": do their steps, too, before you apply, or the apply is refused for them"
+	}
+	return note
 }
 
 // told is a step as people read it: a text, and the commands that carry it out for the objects of the block. A step may
@@ -181,7 +185,8 @@ func severalClusters(commands []string) bool {
 	targets := map[string]bool{}
 	for _, command := range commands {
 		target, apply, ok := strings.Cut(command, " && ")
-		if ok && strings.HasPrefix(apply, "kubectl apply ") && targets[target] {
+		applies := strings.HasPrefix(apply, "kubectl apply ") || strings.HasPrefix(apply, "kustomize build ")
+		if ok && applies && targets[target] {
 			return true
 		}
 		targets[target] = true
@@ -355,6 +360,8 @@ func WayOut(how string) (text, command string) {
 	}
 	do := "replace it"
 	switch {
+	case strings.Contains(command, " --all "):
+		do = "delete the objects"
 	case strings.Contains(command, "--cascade=orphan"):
 		do = "replace it and keep its pods running"
 	case !strings.Contains(command, " && "):
@@ -370,7 +377,7 @@ func WayOut(how string) (text, command string) {
 }
 
 // commands are how the commands of ways out begin.
-var commands = []string{"kubectl ", "argocd ", "flux ", "helm ", keepsVolume}
+var commands = []string{"kubectl ", "kustomize ", "argocd ", "flux ", "helm ", keepsVolume}
 
 // keepsVolume begins a command that keeps the name of an object's volume in a variable of the shell, for the steps that
 // follow.

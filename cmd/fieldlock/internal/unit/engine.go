@@ -38,6 +38,7 @@ type closure struct {
 	trace     *trace
 	reads     []string
 	lacking   rendered.Lacking
+	charts    bool
 	elsewhere []helm.Dependency
 	err       error
 }
@@ -87,9 +88,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
 		c.trace = newTrace(t)
-		u.elsewhere, u.lacking, u.fetches = nil, rendered.Lacking{}, s.Fetch != nil
+		u.elsewhere, u.lacking, u.charts, u.fetches = nil, rendered.Lacking{}, false, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
-		c.elsewhere, c.lacking = u.elsewhere, u.lacking
+		c.elsewhere, c.lacking, c.charts = u.elsewhere, u.lacking, u.charts
 		if c.err != nil {
 			c.reads = sorted(slices.Concat(c.reads, c.trace.seen()))
 		}
@@ -97,7 +98,7 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.lacking, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.elsewhere, c.err, nil
+	u.Reads, u.lacking, u.charts, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.charts, c.elsewhere, c.err, nil
 }
 
 // rendering is what came of rendering a unit.

@@ -40,7 +40,7 @@ func kustomizations() *kind {
 		return nil
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
-		o := kustomize.Options{Parsed: parsed, Lacking: &u.lacking}
+		o := kustomize.Options{Parsed: parsed, Lacking: &u.lacking, Charts: &u.charts}
 		if u.fetches {
 			o.Elsewhere = &u.elsewhere
 		}

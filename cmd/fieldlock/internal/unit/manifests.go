@@ -26,9 +26,9 @@ func (s *side) files(u *Unit) []manifest.File {
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
 func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 	name := s.tree.Name(u.File)
-	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: u.applier(name), Found: true}
+	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: s.applier(u, name), Found: true}
 	if by := s.deployer(u); by != nil {
-		ordinary.AppliedBy = by.applier(name)
+		ordinary.AppliedBy = s.applier(by, name)
 		ordinary.AppliedBy.Methods, ordinary.AppliedBy.Forced, ordinary.AppliedBy.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide}, false, false
 	}
 	if s.Tool != nil {
@@ -66,8 +66,62 @@ func (s *side) deployer(u *Unit) *Unit {
 	return nil
 }
 
-// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who
-// applies a kustomization is not known. Helm's method depends on its version and on how the release was installed;
+// applier returns what is known about who applies the objects of a unit; name is how messages name its file.
+func (s *side) applier(u *Unit, name string) tool.Applier {
+	by := u.applier(name)
+	switch u.Kind {
+	case "Flux Kustomization":
+		by.Fetch = u.fetchSource()
+	case "HelmRelease":
+		by.Fetch = tool.FluxReconcile
+		if outer := s.kustomizationOf(u); outer != nil {
+			by.Fetch = outer.applier("").Apply
+		}
+	}
+	return by
+}
+
+// kustomizationOf returns the Flux Kustomization that applies the definition of a unit; nil for none, or several.
+func (s *side) kustomizationOf(u *Unit) *Unit {
+	if u.parent != nil {
+		return onlyKustomization([]*Unit{u.parent})
+	}
+	return onlyKustomization(s.readers[u.File])
+}
+
+// onlyKustomization returns the Flux Kustomization among units; nil for none, or several.
+func onlyKustomization(units []*Unit) (only *Unit) {
+	for _, u := range units {
+		if u.Kind != "Flux Kustomization" {
+			continue
+		}
+		if only != nil && only.Name != u.Name {
+			return nil
+		}
+		only = u
+	}
+	return only
+}
+
+// fetchSource is the command with which Flux fetches the source of a Kustomization, "" for a kind without one.
+func (u *Unit) fetchSource() string {
+	f, err := flux.ParseKustomization(decode[definedSpec](u.spec).Object)
+	if err != nil {
+		return ""
+	}
+	word, ok := map[string]string{"GitRepository": "git", "OCIRepository": "oci", "Bucket": "bucket"}[f.Source.Kind]
+	if !ok {
+		return ""
+	}
+	command := "flux reconcile source " + word + " " + shell.Quote(shell.Resolved(f.Source.Name, "SOURCE"))
+	if f.Source.Namespace != "" {
+		command += " -n " + shell.Quote(shell.Resolved(f.Source.Namespace, "NAMESPACE"))
+	}
+	return command
+}
+
+// applier returns what the definition of a unit tells about who applies its objects. Who applies a kustomization is not
+// known; kubectl builds none that has charts. Helm's method depends on its version and on how the release was installed;
 // force is a PUT, and has no effect on a server-side apply.
 func (u *Unit) applier(name string) tool.Applier {
 	dir := shell.Quote(path.Dir(name))
@@ -81,6 +135,9 @@ func (u *Unit) applier(name string) tool.Applier {
 	}
 	switch u.Kind {
 	case "kustomization":
+		if u.charts {
+			return tool.Applier{Apply: "kustomize build --enable-helm " + dir + " | kubectl apply -f -"}
+		}
 		return tool.Applier{Apply: "kubectl apply -k " + dir}
 	case "Flux Kustomization":
 		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}

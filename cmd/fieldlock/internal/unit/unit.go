@@ -98,6 +98,7 @@ type Unit struct {
 	peeks    bool                      // other units and the files keep what it reads
 	unread   bool                      // its definition has a field of the wrong type
 	lacking  rendered.Lacking          // what its files show that it is rendered without
+	charts   bool                      // a kustomization has helmCharts
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 

@@ -16,6 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/settings"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -206,13 +207,17 @@ func compared(t *testing.T, newSide, oldSide *Side, o Options) []string {
 func TestApplier(t *testing.T) {
 	tree := chart.with(
 		"ks.yaml", fluxUnit("kustomize", "Kustomization", "apps", "path: ./apps, prune: false, force: true, "+gitSource), "apps/a.yaml", object("a", "one"),
+		"apps/inner.yaml", fluxUnit("helm", "HelmRelease", "inner", "chart: {spec: {chart: ./shop, "+gitSource+"}}"),
 		"release.yaml", fluxUnit("helm", "HelmRelease", "shop", "targetNamespace: team, chart: {spec: {chart: ./shop, "+gitSource+"}}, upgrade: {force: true}"),
 		"app.yaml", argoUnit("app", "path: app")+"  syncPolicy: {automated: {prune: true}, syncOptions: [ServerSideApply=true]}\n", "app/a.yaml", object("b", "one"),
 		"other/Chart.yaml", chartFile, "other/templates/a.yaml", object("c", "one"), "other/values-a.yaml", "a: b\n", "env/b c.yaml", "a: c\n", "prod/kustomization.yaml", overlay["prod/kustomization.yaml"], "prod/a.yaml", object("d", "one"),
+		"charts/kustomization.yaml", "helmCharts: [{name: shop, releaseName: shop}]\nhelmGlobals: {chartHome: .}\n", "charts/shop/Chart.yaml", chartFile, "charts/shop/values.yaml", "a: b\n", "charts/shop/templates/a.yaml", object("g", "one"),
+		"above/kustomization.yaml", "resources: [../charts]\n",
 		"oci.yaml", fluxUnit("kustomize", "Kustomization", "pushed", "path: ./pushed, prune: false, force: true, sourceRef: {kind: OCIRepository, name: deploy}"),
 		"deploy/pushed/kustomization.yaml", "resources: [a.yaml]\n", "deploy/pushed/a.yaml", object("e", "one"),
 		"variable.yaml", argoUnit("'${APP}'", "path: variable")+"  syncPolicy: {automated: {prune: true}}\n", "variable/a.yaml", object("f", "one"),
 	)
+	const fetchHome, anywhere = ", fetched with flux reconcile source git flux-system -n flux-system", ", fetched with " + tool.FluxReconcile
 	set, err := Load(tree.side(t), Options{Charts: map[string][]settings.Release{"other": {{Name: "rel", Namespace: "ns", Values: []string{"other/values-a.yaml", "env/b c.yaml"}}}}})
 	if err != nil || len(set.Errs) > 0 {
 		t.Fatal(err, set.Errs)
@@ -222,15 +227,22 @@ func TestApplier(t *testing.T) {
 		a := set.side.manifests(u.Unit, nil)[0].AppliedBy
 		apply := strings.ReplaceAll(a.Apply, path.Dir(set.side.tree.Name("app.yaml"))+"/", "")
 		got[u.String()] = fmt.Sprintf("%s %v in %q, keeps %t, forced %t: %s", a.Tool, a.Methods, a.Namespace, a.Keeps, a.Forced, apply)
+		if a.Fetch != "" {
+			got[u.String()] += ", fetched with " + a.Fetch
+		}
 	}
 	want := map[string]string{
-		"kustomization prod": ` [] in "", keeps false, forced false: kubectl apply -k prod`,
+		"kustomization prod":  ` [] in "", keeps false, forced false: kubectl apply -k prod`,
+		"kustomization above": ` [] in "", keeps false, forced false: kustomize build --enable-helm above | kubectl apply -f -`,
 		"chart other as ns/rel with values-a.yaml, env/b c.yaml": `Helm [] in "ns", keeps false, forced false: helm upgrade rel other -n ns -f other/values-a.yaml -f 'env/b c.yaml'`,
-		"Flux Kustomization flux-system/apps":                    `Flux [] in "", keeps true, forced true: flux reconcile kustomization apps -n flux-system --with-source`,
-		"HelmRelease flux-system/shop":                           `Helm [server-side replace] in "team", keeps false, forced false: flux reconcile helmrelease shop -n flux-system --with-source --force`,
-		"Application argocd/app":                                 `Argo CD [server-side] in "shop", keeps false, forced false: argocd app sync app`,
-		"kustomization deploy/pushed":                            `Flux [server-side client-side] in "", keeps false, forced false: flux reconcile kustomization pushed -n flux-system --with-source`,
-		"Application argocd/${APP}":                              `Argo CD [client-side] in "shop", keeps false, forced false: argocd app sync APPLICATION`,
+		"Flux Kustomization flux-system/apps":                    `Flux [] in "", keeps true, forced true: flux reconcile kustomization apps -n flux-system --with-source` + fetchHome,
+		"HelmRelease flux-system/shop":                           `Helm [server-side replace] in "team", keeps false, forced false: flux reconcile helmrelease shop -n flux-system --with-source --force` + anywhere,
+		"HelmRelease flux-system/inner": `Helm [] in "flux-system", keeps false, forced false: flux reconcile helmrelease inner -n flux-system --with-source --force` +
+			", fetched with flux reconcile kustomization apps -n flux-system --with-source",
+		"Application argocd/app": `Argo CD [server-side] in "shop", keeps false, forced false: argocd app sync app`,
+		"kustomization deploy/pushed": `Flux [server-side client-side] in "", keeps false, forced false: flux reconcile kustomization pushed -n flux-system --with-source` +
+			", fetched with flux reconcile source oci deploy -n flux-system",
+		"Application argocd/${APP}": `Argo CD [client-side] in "shop", keeps false, forced false: argocd app sync APPLICATION`,
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)

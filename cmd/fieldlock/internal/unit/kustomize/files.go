@@ -141,6 +141,9 @@ func (k *kustomization) follow(w *walk) {
 	for _, c := range k.Components {
 		w.note(k.include(w, k.at(c)))
 	}
+	if w.options.Charts != nil && len(k.HelmCharts) > 0 {
+		*w.options.Charts = true
+	}
 	for _, spec := range k.HelmCharts {
 		w.note(k.chart(w, spec))
 	}

@@ -47,6 +47,8 @@ type Options struct {
 	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization
 	// is then built. [Files] also tells it which files are resources, unless replacements or variables read from them.
 	Lacking *rendered.Lacking
+	// Charts, unless nil, is set where a kustomization has helmCharts, which kustomize builds only if it may run helm.
+	Charts *bool
 	// Parsed, unless nil, keeps what kustomization files say, for others to find.
 	Parsed *Parsed
 	// JSON makes [Build] print JSON, which costs less to print and to read.
