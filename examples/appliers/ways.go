@@ -159,12 +159,12 @@ func decisive(way string) string {
 	if len(steps) == 1 {
 		return steps[0]
 	}
-	for _, other := range []string{"claimRef", "before data moves", "merge the change", "two changes"} {
+	for _, other := range []string{"claimRef", "before data moves", "merge the change", "two changes", "--all-namespaces"} {
 		if strings.Contains(way, other) {
 			return ""
 		}
 	}
-	around := []string{"create the headless Service", "the claims that exist", "kubectl patch pvc/", "kubectl rollout restart", "scale the pods"}
+	around := []string{"create the headless Service", "the claims that exist", "kubectl patch pvc/", "kubectl rollout restart", "scale the pods", "kubectl label pods", "kubectl drain"}
 	for _, step := range steps {
 		if !slices.ContainsFunc(around, func(begin string) bool { return strings.HasPrefix(step, begin) }) {
 			return step

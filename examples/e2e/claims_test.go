@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,72 @@ func TestClaims(t *testing.T) {
 			c.t.Errorf("it can be bound to another volume afterwards: %s", out)
 		}
 	})
+	run("one line refuses two claims", func(c *controllers) {
+		c.apply(claim("first", "standard", once) + user("first") + claim("second", "standard", once) + user("second"))
+		folders := map[string]string{}
+		for _, name := range []string{"first", "second"} {
+			folders[name] = c.write(name, "of "+name)
+			c.await("pod/user-"+name+"-0", ".status.phase", "Running")
+		}
+		kustomized := func(folder, mode string) string {
+			writeFile(c.t, filepath.Join(c.dir, folder, "claims.yaml"), []byte(claim("first", "standard", once)+claim("second", "standard", once)))
+			return writeFile(c.t, filepath.Join(c.dir, folder, "kustomization.yaml"), []byte("resources: [claims.yaml]\npatches:\n- target: {kind: PersistentVolumeClaim}\n"+
+				`  patch: '[{"op": "replace", "path": "/spec/accessModes/0", "value": "`+mode+`"}]'`+"\n"))
+		}
+		kustomized("before", "ReadWriteOnce")
+		kustomized("after", "ReadWriteMany")
+		r := checked(c.t, c.program, filepath.Join(c.dir, "before"), filepath.Join(c.dir, "after"))
+		if len(r.Replacements) != 2 {
+			c.t.Fatalf("got %+v, want two claims", r)
+		}
+		// The first apply is refused for the other claim, which is still there, after it has created its own.
+		for _, name := range []string{"first", "second"} {
+			own := slices.IndexFunc(r.Replacements, func(found waysOfObject) bool { return strings.HasSuffix(found.Object, name) })
+			way := c.way(r.Replacements[own].How, "keep the volume")
+			if apply := "kubectl apply -k " + filepath.Join(c.dir, "after"); name == "first" {
+				way = strings.Replace(way, apply, "apply all, of which the other claim is refused", 1)
+			}
+			actions := scaling(name)
+			actions["apply all"] = "! kubectl apply -k " + filepath.Join(c.dir, "after")
+			if out, err := c.carryOut(way, actions); err != nil {
+				c.t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		for name, folder := range folders {
+			if got := c.folder(name); got != folder || !has(got, "of "+name) || c.get("pvc/"+name, ".spec.accessModes[0]") != "ReadWriteMany" {
+				c.t.Errorf("the claim %s is bound to %s, and was to %s", name, got, folder)
+			}
+			c.await("pod/user-"+name+"-0", ".status.phase", "Running")
+		}
+	})
+	run("a CRD is replaced, its objects come back, and what they own stays", func(c *controllers) {
+		crd := func(scope string) string {
+			return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: shops.ways.fieldlock.dev}\n" +
+				"spec: {group: ways.fieldlock.dev, scope: Namespaced, names: {plural: shops, kind: " + scope + "}, versions: [{name: v1, served: true, storage: true, " +
+				"schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n"
+		}
+		c.apply(crd("Shop"))
+		c.must("kubectl wait --for=condition=Established crd/shops.ways.fieldlock.dev")
+		c.apply("apiVersion: ways.fieldlock.dev/v1\nkind: Shop\nmetadata: {name: one, namespace: claims, finalizers: [fieldlock.dev/controller]}\nspec: {a: 1}\n")
+		c.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: owned, namespace: claims, ownerReferences: [{apiVersion: ways.fieldlock.dev/v1, kind: Shop, name: one, uid: " +
+			c.get("shops.ways.fieldlock.dev/one", ".metadata.uid") + "}]}\n")
+		owned := c.get("configmap/owned", ".metadata.uid")
+		way := c.way(c.waysOut("CustomResourceDefinition", crd("Shop"), crd("Store")), "create its objects again")
+		way = strings.Replace(way, " && kubectl create", "\nsave the objects as the new kind\nkubectl create", 1)
+		c.t.Chdir(c.dir)
+		actions := map[string]string{"stop the controller": "true", "start the controller": "true", "save the objects as": "sed -i 's/kind: Shop/kind: Store/' shops.ways.fieldlock.dev.yaml"}
+		if out, err := c.carryOut(way, actions); err != nil {
+			c.t.Fatalf("%v\n%s", err, out)
+		}
+		if kind, spec := c.get("shops.ways.fieldlock.dev/one", ".kind"), c.get("shops.ways.fieldlock.dev/one", ".spec.a"); kind != "Store" || spec != "1" {
+			c.t.Errorf("the object is of the kind %q, with %q", kind, spec)
+		}
+		time.Sleep(5 * time.Second) // the garbage collector would have taken it by then
+		if got := c.get("configmap/owned", ".metadata.uid"); got != owned {
+			c.t.Errorf("what the object owned is gone: %q", got)
+		}
+		c.must("kubectl patch shops.ways.fieldlock.dev one --type merge -p '{\"metadata\":{\"finalizers\":null}}'", "kubectl delete crd shops.ways.fieldlock.dev")
+	})
 	run("nobody needs the data", func(c *controllers) {
 		c.apply(claim("lost", "standard", once) + user("lost"))
 		folder := c.write("lost", "42")
@@ -197,6 +265,29 @@ func TestClaims(t *testing.T) {
 			}
 			if size := c.get("pvc/data-"+app+"-0", ".spec.resources.requests.storage"); size != "2Gi" {
 				c.t.Errorf("the claim asks for %s", size)
+			}
+		})
+	}
+	for name, labels := range map[string][2]string{"one more label": {"{app: more}", "{app: more, tier: db}"}, "another label": {"{app: other}", "{app: another}"}} {
+		run("a StatefulSet selects its pods by "+name, func(c *controllers) {
+			app := strings.Trim(strings.Fields(labels[0])[1], "}")
+			set := func(labels string) string {
+				return strings.NewReplacer("{app: APP}", labels, "APP", app, "SERVICE", "old", "SIZE", "1Gi").Replace(stateful)
+			}
+			c.apply(set(labels[0]))
+			folder := c.write("data-"+app+"-0", "42")
+			c.await("pod/"+app+"-0", ".status.phase", "Running")
+			pod := c.get("pod/"+app+"-0", ".metadata.uid")
+			way := c.way(c.waysOut("StatefulSet", set(labels[0]), set(labels[1])), "--cascade=orphan")
+			way = strings.Replace(way, " && kubectl apply", "\nsee whether the pod stays\nkubectl apply", 1)
+			see := `[ "$(kubectl get pod ` + app + `-0 -o jsonpath={.metadata.uid})" = ` + pod + " ]"
+			if out, err := c.carryOut(way, map[string]string{"see whether": see}); err != nil || !strings.Contains(way, "kubectl label pods") {
+				c.t.Fatalf("%v\n%s\n%s", err, way, out)
+			}
+			adopted := `'{.metadata.ownerReferences[0].uid}'="$(kubectl get statefulset ` + app + ` -o jsonpath={.metadata.uid})" pod/` + app + "-0 --timeout=60s"
+			c.must("kubectl wait --for=jsonpath="+adopted, "kubectl rollout status statefulset "+app+" --timeout=60s")
+			if got := c.folder("data-" + app + "-0"); got != folder || !has(got, "42") {
+				c.t.Errorf("the claim has the folder %s, and had %s", got, folder)
 			}
 		})
 	}
