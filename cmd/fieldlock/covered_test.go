@@ -48,6 +48,22 @@ func TestRecord(t *testing.T) {
 			"      source: {repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: '" + path + "'}\n" +
 			"      destination: {server: '{{server}}', namespace: shop}\n"
 	}
+	policy := func(syncPolicy string) map[string]string { // of an Application with a chart elsewhere
+		return map[string]string{"apps/shop.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n" +
+			"  source: {repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0}\n  syncPolicy: {" + syncPolicy + "}\n" +
+			"  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"}
+	}
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
+	const ofAll = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: all, namespace: flux-system}\nspec: {interval: 1h, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+	const hashed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {kustomize.config.k8s.io/needs-hash: 'true'}}\ndata: {a: b}\n"
+	const replacement = "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: r}\nreplacements:\n" +
+		"- {source: {kind: ConfigMap, name: c, fieldPath: data.a}, targets: [{select: {kind: Deployment}, fieldPaths: [spec.selector.matchLabels.app], options: {create: true}}]}\n"
+	base := map[string]string{"prod/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', ../base]\n",
+		"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}
+	const generated = "resources: [web.yaml]\nconfigMapGenerator: [{name: c, files: [c.txt]}]\n"
+	withSecret := func(kustomization string) map[string]string { // that git does not hold
+		return map[string]string{"prod/kustomization.yaml": "resources: [web.yaml]\nsecretGenerator: [{name: s, envs: [secrets.env]}]\n" + kustomization, "prod/web.yaml": deployment, "prod/c.txt": "a\n"}
+	}
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
 	for _, c := range []struct {
 		name     string
@@ -109,6 +125,51 @@ func TestRecord(t *testing.T) {
 			[]string{"s.yaml", strings.Replace(source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}"), "1h", "2h", 1)}, true},
 		{"how often a HelmRelease is reconciled", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
 			[]string{"r.yaml", strings.Replace(release(chartOf("HelmRepository")), "1h", "2h", 1)}, true},
+		{"how a HelmRelease tries again", map[string]string{"r.yaml": release(chartOf("HelmRepository") + ", upgrade: {remediation: {retries: 1}, crds: Skip}")},
+			[]string{"r.yaml", release(chartOf("HelmRepository") + ", install: {remediation: {retries: 3}}, upgrade: {remediation: {retries: 3}, crds: Skip}")}, true},
+		{"what an upgrade of a HelmRelease does", map[string]string{"r.yaml": release(chartOf("HelmRepository") + ", upgrade: {remediation: {retries: 1}, crds: Skip}")},
+			[]string{"r.yaml", release(chartOf("HelmRepository") + ", upgrade: {remediation: {retries: 1}, crds: CreateReplace}")}, false},
+		{"how often an Application tries again", policy("retry: {limit: 1}"), []string{"apps/shop.yaml", policy("retry: {limit: 2}")["apps/shop.yaml"]}, true},
+		{"labels of the namespace of an Application", policy("syncOptions: [CreateNamespace=true]"),
+			[]string{"apps/shop.yaml", policy("syncOptions: [CreateNamespace=true, PruneLast=true], managedNamespaceMetadata: {labels: {a: b}}")["apps/shop.yaml"]}, true},
+		{"a first option of an Application that decides nothing", policy("automated: {}"), []string{"apps/shop.yaml", policy("syncOptions: [PruneLast=true]")["apps/shop.yaml"]}, true},
+		{"how an Application is applied", policy("syncOptions: [PruneLast=true]"), []string{"apps/shop.yaml", policy("syncOptions: [PruneLast=true, Replace=true]")["apps/shop.yaml"]}, false},
+		{"how an Application with a remote base is synced", with(failing(""), "apps/shop.yaml", below["an Application"]),
+			[]string{"apps/shop.yaml", strings.Replace(below["an Application"], "spec:\n", "spec:\n  syncPolicy: {retry: {limit: 2}}\n", 1)}, true},
+
+		{"a comment beside a remote base", failing(""), []string{"prod/kustomization.yaml", "# where it runs\n" + remote}, true},
+		{"a new resource beside a remote base", failing(""), []string{"prod/kustomization.yaml", strings.Replace(remote, "web.yaml", "web.yaml, c.yaml", 1), "prod/c.yaml", configMap}, true},
+		{"a resource less beside a remote base", with(failing(""), "prod/kustomization.yaml", strings.Replace(remote, "web.yaml", "web.yaml, c.yaml", 1), "prod/c.yaml", configMap),
+			[]string{"prod/kustomization.yaml", remote, "prod/c.yaml", ""}, true},
+		{"a new resource that a prefix renames, beside a remote base", failing("namePrefix: a-\n"),
+			[]string{"prod/kustomization.yaml", strings.Replace(remote, "web.yaml", "web.yaml, c.yaml", 1) + "namePrefix: a-\n", "prod/c.yaml", configMap}, false},
+		{"another name of a resource that a transformer renames, beside a remote base", with(failing("transformers: [t.yaml]\n", "prod/t.yaml", transformer), "prod/web.yaml", configMap),
+			[]string{"prod/web.yaml", strings.Replace(configMap, "name: c", "name: d", 1)}, false},
+		{"a resource that is named by its content, beside a remote base", with(failing(""), "prod/web.yaml", hashed), []string{"prod/web.yaml", strings.Replace(hashed, "b}", "c}", 1)}, false},
+		{"a resource that is copied from, beside a remote base", with(failing("transformers: [t.yaml]\n", "prod/t.yaml", replacement), "prod/web.yaml", configMap),
+			[]string{"prod/web.yaml", strings.Replace(configMap, "a: b", "a: c", 1)}, false},
+		{"an image of a base beside a remote base", base, []string{"base/kustomization.yaml", "resources: [web.yaml]\nimages: [{name: web, newTag: v2}]\n"}, true},
+		{"a patch of a base beside a remote base", with(base, "base/kustomization.yaml", "resources: [web.yaml]\npatches: [{path: p.yaml}]\n", "base/p.yaml", patch),
+			[]string{"base/p.yaml", strings.Replace(patch, "2", "3", 1)}, true},
+		{"a file that a base generates objects of, beside a remote base", with(base, "base/kustomization.yaml", generated, "base/c.txt", "a\n"), []string{"base/c.txt", "b\n"}, false},
+		{"a remote base of a base", with(base, "prod/kustomization.yaml", "resources: [../base]\n", "base/kustomization.yaml", remote),
+			[]string{"prod/kustomization.yaml", "resources: [../base]\nimages: [{name: web, newTag: v2}]\n"}, false},
+		{"an image of a component beside a remote base", with(base, "prod/kustomization.yaml", "resources: ['https://github.com/a/b//c?ref=v1', ../base]\ncomponents: [../part]\n",
+			"part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n"),
+			[]string{"part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nimages: [{name: web, newTag: v2}]\n"}, false},
+		{"an image of all beside a remote base", failing(""), []string{"prod/kustomization.yaml", remote + "images: [{name: web, newTag: v2}]\n"}, false},
+		{"an image of all beside a secret that git does not hold", withSecret(""), []string{"prod/kustomization.yaml", withSecret("images: [{name: web, newTag: v2}]\n")["prod/kustomization.yaml"]}, true},
+		{"another generator beside a secret that git does not hold", withSecret("configMapGenerator: [{name: c, files: [c.txt]}]\n"),
+			[]string{"prod/c.txt", "b\n", "prod/kustomization.yaml", withSecret("configMapGenerator: [{name: c, files: [c.txt]}, {name: d, literals: [a=b]}]\n")["prod/kustomization.yaml"]}, true},
+		{"the options of a secret that git does not hold", withSecret(""), []string{"prod/kustomization.yaml", withSecret("generatorOptions: {immutable: true}\n")["prod/kustomization.yaml"]}, false},
+		{"the type of a secret that git does not hold", withSecret(""), []string{"prod/kustomization.yaml", strings.Replace(withSecret("")["prod/kustomization.yaml"], "name: s,", "name: s, type: a/b,", 1)}, false},
+
+		{"an image beside a patch of all definitions", map[string]string{ // which alone would be the definition of all files
+			"clusters/prod/kustomization.yaml": "resources: [apps.yaml]\npatches: [{path: all.yaml, target: {kind: Kustomization}}]\n", "clusters/prod/all.yaml": ofAll,
+			"clusters/prod/apps.yaml": fluxFiles()["clusters/home/apps.yaml"], "apps/web.yaml": deployment, ".lint.yaml": "a: 1\n"},
+			[]string{"apps/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
+		{"a hidden file that a Flux Kustomization of all files reads", map[string]string{"apps.yaml": ofAll, ".c.yaml": configMap}, []string{".c.yaml", strings.Replace(configMap, "b}", "c}", 1)}, true},
+
 		{"a new HelmRelease of a chart elsewhere", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
 			[]string{"s.yaml", strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace", "name: other, namespace", 1)}, true},
 		{"a new HelmRelease that takes the place of another", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
@@ -211,6 +272,20 @@ func TestRenderedInPart(t *testing.T) {
 		{"an encrypted resource", secret, []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"an encrypted resource that changes", secret, []string{"secret/secret.yaml", encrypted("b"), "base/web.yaml", web}, exitRefused, refused, false},
 		{"a label of all, which an encrypted resource has too", secret, []string{"prod/kustomization.yaml", "commonLabels: {a: b}\nresources: [../base, ../secret]\n"}, exitRefused, refused, false},
+		{"encrypted variables of a generator", with(overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), "prod/secrets.env", encrypted("a")),
+			[]string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"encrypted variables of a generator that change", with(overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), "prod/secrets.env", encrypted("a")),
+			[]string{"prod/secrets.env", encrypted("b"), "base/web.yaml", web}, exitRefused, refused, false},
+		{"the type of a secret with encrypted variables", with(overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), "prod/secrets.env", encrypted("a")),
+			[]string{"prod/kustomization.yaml", "secretGenerator: [{name: s, type: a/b, envs: [secrets.env]}]\nresources: [../base]\n"}, exitClean, "the rest of it was checked", false},
+		{"an image beside an encrypted resource", secret, []string{"prod/kustomization.yaml", "resources: [../base, ../secret]\nimages: [{name: web, newTag: v2}]\n"}, exitClean, "the rest of it was checked", false},
+		{"a resource beside an encrypted one", with(secret, "c.yaml", claim("c", "fast")), []string{"prod/kustomization.yaml", "resources: [../base, ../secret, c.yaml]\n", "prod/c.yaml", claim("more", "fast")},
+			exitClean, "the rest of it was checked", true},
+		{"an encrypted resource of another base", with(secret, "more/kustomization.yaml", "namePrefix: a-\nresources: [web.yaml]\n", "more/web.yaml", claim("more", "fast"),
+			"prod/kustomization.yaml", "resources: [../base, ../secret, ../more]\n"),
+			[]string{"prod/kustomization.yaml", "resources: [../base, ../more]\n", "more/kustomization.yaml", "namePrefix: a-\nresources: [web.yaml, ../secret]\n"}, exitClean, "the rest of it was checked", false},
+		{"a new kustomization with encrypted variables", map[string]string{"web.yaml": deployment},
+			[]string{"prod/kustomization.yaml", "secretGenerator: [{name: s, envs: [secrets.env]}]\n", "prod/secrets.env", encrypted("a")}, exitClean, "", true},
 		{"an encrypted patch", with(overlay("resources: [../base]\npatches: [{path: p.yaml}]\n"), "prod/p.yaml", encrypted("a")), []string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
 		{"an encrypted template", with(chart, "shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/secret.yaml", encrypted("a"), "shop/templates/web.yaml", deployment),
 			[]string{"shop/templates/web.yaml", web}, exitRefused, refused, true},
@@ -358,6 +433,8 @@ func TestFates(t *testing.T) {
 		{"a description in a CRD of a chart", with(chart, "shop/crds/crd.yaml", widgets("None", "class: {type: string, description: a}", "")),
 			[]string{"shop/crds/crd.yaml", widgets("None", "class: {type: string, description: b}", "")}, true},
 		{"a hidden directory that the settings exclude", map[string]string{".fieldlock.yaml": "exclude: ['.k8s/**']\n", ".k8s/web.yaml": deployment}, []string{".k8s/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
+		{"a new chart that asks for values", map[string]string{"a.yaml": claim("data", "fast")},
+			[]string{"shop/Chart.yaml", chart["shop/Chart.yaml"], "shop/templates/claim.yaml", claim("more", "{{ required \"a class is needed\" .Values.class }}")}, true},
 		{"an image through base and overlay", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment, "prod/kustomization.yaml": "resources: [../base]\n"},
 			[]string{"base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
 		{"a value of a chart", chart, []string{"shop/values.yaml", "class: fast\nother: 1\n"}, true},

@@ -115,6 +115,8 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var failed error
 	var absent *rendered.NotCovered
 	decides := map[string]bool{} // whether a file decides about something that is missing
+	inputs := map[string]bool{}
+	var inPart []*rendered.Lacking // of the sources whose files may decide
 	for i := range a.Sources {
 		if missing := a.Lacks(i); missing != nil {
 			absent = cmp.Or(absent, missing)
@@ -138,6 +140,10 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 		for _, name := range files {
 			decides[name] = decides[name] || !whole && !lacking.Apart[name]
 		}
+		if !whole && len(files) > 0 {
+			inPart = append(inPart, lacking)
+		}
+		maps.Copy(inputs, lacking.Inputs)
 		u.lacking.First = cmp.Or(u.lacking.First, lacking.First)
 		all = append(all, files...)
 	}
@@ -153,7 +159,12 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	for _, name := range refers {
 		decides[name] = true
 	}
-	u.lacking.Apart = map[string]bool{}
+	if first := u.lacking.First; len(inPart) == 1 && !slices.ContainsFunc(refers, isKustomization) {
+		u.lacking = *inPart[0]
+		u.lacking.First, u.lacking.Local = first, maps.Clone(u.lacking.Local)
+		maps.DeleteFunc(u.lacking.Local, func(name string, _ bool) bool { return slices.Contains(refers, name) })
+	}
+	u.lacking.Apart, u.lacking.Inputs = map[string]bool{}, inputs
 	for name, does := range decides {
 		u.lacking.Apart[name] = !does
 	}

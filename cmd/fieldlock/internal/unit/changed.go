@@ -3,6 +3,8 @@ package unit
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -77,7 +79,7 @@ func (c *comparison) add(p unitPair) {
 	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
 		return
 	case p.forced && newErr != nil: // NEW does not have the unit; its files are compared as NEW reads them
-	case isMissing(newErr):
+	case isMissing(newErr), newErr != nil && c.asksForValues(p.new, newErr):
 		n := c.notCovered(p, newErr)
 		n.isNew = p.old == nil
 		c.out.NotCovered = append(c.out.NotCovered, n)
@@ -126,6 +128,13 @@ func (c *comparison) add(p unitPair) {
 	} else if u == nil {
 		c.out.Units = append(c.out.Units, result.Unit{Unit: p.old.Name, Kind: p.old.Kind, Objects: len(oldObjects), Changed: true})
 	}
+}
+
+// asksForValues reports whether the templates of a new chart refuse its own values: they ask for those of a release,
+// which are not here.
+func (c *comparison) asksForValues(u *Unit, err error) bool {
+	asks := u.Kind == "chart" && strings.Contains(err.Error(), "execution error at (")
+	return asks && !slices.ContainsFunc(c.olds.units, func(old *Unit) bool { return old.Kind == u.Kind && old.dir == u.dir })
 }
 
 // addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part

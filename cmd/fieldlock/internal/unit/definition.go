@@ -3,6 +3,8 @@ package unit
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -41,8 +43,22 @@ type definedSpec struct {
 // it applies.
 var undecided = [...]string{
 	"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback",
-	"driftDetection", "revisionHistoryLimit", "info",
+	"driftDetection", "revisionHistoryLimit", "info", "uninstall",
 }
+
+// undecidedIn are such fields within others: of an Application, and of the actions of a HelmRelease.
+var undecidedIn = map[string][]string{
+	"syncPolicy": {"automated", "retry", "managedNamespaceMetadata"},
+	"install":    undecidedActions,
+	"upgrade":    undecidedActions,
+}
+
+var undecidedActions = []string{
+	"timeout", "remediation", "strategy", "disableWait", "disableWaitForJobs", "cleanupOnFail", "createNamespace",
+}
+
+// undecidedOption matches the options of an Application that change neither what it applies nor how.
+var undecidedOption = regexp.MustCompile(`^(?:CreateNamespace|PruneLast|PrunePropagationPolicy|ApplyOutOfSyncOnly|FailOnSharedResource|SkipDryRunOnMissingResource)=`)
 
 // deciding returns the specification without what does not decide about the objects of the unit.
 func (s definedSpec) deciding() []byte {
@@ -51,8 +67,38 @@ func (s definedSpec) deciding() []byte {
 	for _, field := range undecided {
 		delete(spec, field)
 	}
+	for field, undecided := range undecidedIn {
+		in, ok := spec[field].(map[string]any)
+		if !ok {
+			continue
+		}
+		if in = decidingIn(in, undecided); len(in) == 0 {
+			delete(spec, field)
+		} else {
+			spec[field] = in
+		}
+	}
 	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
 	return encode(s)
+}
+
+// decidingIn returns a field of a definition without some of its fields.
+func decidingIn(field map[string]any, undecided []string) map[string]any {
+	field = maps.Clone(field)
+	maps.DeleteFunc(field, func(_ string, value any) bool { return value == nil })
+	for _, name := range undecided {
+		delete(field, name)
+	}
+	if options, ok := field["syncOptions"].([]any); ok {
+		options = slices.DeleteFunc(slices.Clone(options), func(option any) bool {
+			text, _ := option.(string)
+			return undecidedOption.MatchString(text)
+		})
+		if field["syncOptions"] = options; len(options) == 0 {
+			delete(field, "syncOptions")
+		}
+	}
+	return field
 }
 
 // referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -150,19 +151,73 @@ func (s *side) lacks(u *Unit) *rendered.NotCovered {
 	return s.result(u).lacks
 }
 
-// decides identifies all that decides about the missing part of a unit: its definition, and all files but those of
-// which each decides only about its own objects.
+// decides identifies all that decides about the missing part of a unit: its definition, and all files but those that
+// decide only about their own objects. The names of objects decide, too, where kustomizations change them.
 func (s *side) decides(u *Unit) string {
 	h := sha256.New()
-	h.Write(u.spec)
+	h.Write(u.deciding())
+	encrypted := map[string]bool{}
 	for _, name := range u.Reads {
-		apart := u.lacking.Apart[name] || s.printsAlone(u, name)
-		if !apart || s.isEncrypted(u, name) {
+		if s.isEncrypted(u, name) {
+			encrypted[name] = true
+		}
+	}
+	l := &u.lacking
+	var says map[string]rendered.Says
+	if l.Says != nil {
+		says = l.Says()
+	}
+	for _, name := range u.Reads {
+		said, isKustomization := says[name]
+		switch {
+		case encrypted[name]:
 			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
+		case isKustomization:
+			s.addSaid(h, said, l.Workloads, encrypted)
+		case l.Apart[name] && !s.isHashed(u, name), l.Local[name] && len(encrypted) == 0, s.printsAlone(u, name):
+		default:
+			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
+		}
+	}
+	if refer := l.Workloads || len(encrypted) > 0; refer && (l.Renames || l.Hashes) {
+		objects, _ := s.render(u)
+		for _, o := range objects {
+			if kind, _ := o.Object["kind"].(string); l.Renames || kind == "ConfigMap" || kind == "Secret" {
+				fmt.Fprintf(h, "\x00%s %s", kind, nameOf(o.Object))
+			}
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
+
+// addSaid adds what a kustomization file says about what is missing.
+func (s *side) addSaid(h io.Writer, said rendered.Says, workloads bool, encrypted map[string]bool) {
+	if said.Local && len(encrypted) == 0 {
+		return
+	}
+	fmt.Fprintf(h, "\x00%s", said.Text)
+	if workloads || len(encrypted) > 0 {
+		fmt.Fprintf(h, "\x00%s", said.Workloads)
+	}
+	if len(encrypted) == 0 {
+		return
+	}
+	fmt.Fprintf(h, "\x00%q", said.Dirs)
+	for _, name := range said.Files {
+		if encrypted[name] {
+			fmt.Fprintf(h, "\x00%s", name)
+		}
+	}
+}
+
+// isHashed reports whether a file may have an object whose name kustomize makes of its content.
+func (s *side) isHashed(u *Unit, name string) (hashed bool) {
+	scan(u.in(s.tree), name, func(data []byte) { hashed = hashing.Match(data) })
+	return hashed
+}
+
+// hashing matches an annotation that asks kustomize to add a hash to the name of an object.
+var hashing = regexp.MustCompile(`(?i)needs-?hash`)
 
 // isEncrypted reports whether a file of a unit is encrypted, so that it is a missing part itself.
 func (s *side) isEncrypted(u *Unit, name string) (encrypted bool) {

@@ -46,6 +46,9 @@ func (s *side) discover() {
 		d.index(u)
 	}
 	d.written = slices.DeleteFunc(d.written, func(u *Unit) bool {
+		if d.isPatch(u) {
+			return true
+		}
 		d.clarify(u)
 		if u.remote() {
 			s.elsewhere = append(s.elsewhere, u)
@@ -197,6 +200,13 @@ func (d *discovery) index(u *Unit) {
 // isRead reports whether another unit that counts reads the file of a unit.
 func (d *discovery) isRead(u *Unit, counts func(by *Unit) bool) bool {
 	return slices.ContainsFunc(d.readers[u.File], func(by *Unit) bool { return by != u && by.id() != u.id() && counts(by) })
+}
+
+// isPatch reports whether the file of a unit is only input of others, such as a patch of many definitions: nothing is
+// defined as it is written there.
+func (d *discovery) isPatch(u *Unit) bool {
+	readers := slices.DeleteFunc(slices.Clone(d.readers[u.File]), func(by *Unit) bool { return by == u || by.id() == u.id() })
+	return len(readers) > 0 && !slices.ContainsFunc(readers, func(by *Unit) bool { return !by.lacking.Inputs[u.File] })
 }
 
 // begin makes a unit live, unless its definition comes from itself.

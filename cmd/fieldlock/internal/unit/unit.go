@@ -315,16 +315,24 @@ func (u *Unit) computeDigest(t Tree) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// definition identifies the definition of the unit, of one that is not in the tree only what decides about its objects.
+// definition identifies the definition of the unit, of one that cannot be rendered only what decides about its objects.
 func (u *Unit) definition() []byte {
-	if u.missing == nil || u.kind.group == "" {
+	if u.Err == nil || u.kind.group == "" {
 		return u.spec
 	}
 	var contents []string
 	for _, m := range u.refers {
 		contents = slices.AppendSeq(contents, maps.Values(m.contents))
 	}
-	return append(decode[definedSpec](u.spec).deciding(), strings.Join(sorted(contents), "\x00")...)
+	return append(u.deciding(), strings.Join(sorted(contents), "\x00")...)
+}
+
+// deciding returns what of the definition decides about the objects of the unit.
+func (u *Unit) deciding() []byte {
+	if u.kind.group == "" {
+		return u.spec
+	}
+	return decode[definedSpec](u.spec).deciding()
 }
 
 // isMissing reports whether err says that a tree lacks something, and is not a mistake.

@@ -133,7 +133,7 @@ func (k *Kustomization) manifests(tree fs.FS, dir string) (resources, ignores []
 	}
 	err = fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
 		parts := strings.Split(name, "/")
-		below := "./" + strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
+		below := "./" + strings.TrimPrefix(name, dir+"/")
 		switch {
 		case err != nil:
 			return err

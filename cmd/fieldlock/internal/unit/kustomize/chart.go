@@ -80,7 +80,7 @@ func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 		return c.from.notCovered("%s", err)
 	}
 	if _, err := fs.Stat(w.disk.tree, path.Join(c.dir, "Chart.yaml")); err != nil {
-		return w.options.Lacking.Lacks(c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo))
+		return w.lacking(k, c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo))
 	}
 	if valuesErr != nil {
 		return valuesErr

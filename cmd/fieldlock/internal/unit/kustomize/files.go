@@ -29,7 +29,9 @@ const maxVisits = 10_000
 func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	defer recovered(dir, &err)
 	w := newWalk(tree, dir, o)
-	if err := w.start(dir); err != nil {
+	err = w.start(dir)
+	w.noteInputs()
+	if err != nil {
 		return slices.Sorted(maps.Keys(w.files)), err
 	}
 	if err := w.checkNamespaces(); err != nil {

@@ -111,7 +111,10 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 		}
 	case "PatchTransformer", "PatchJson6902Transformer":
 		all = append(all, p.Path)
+	case "PrefixTransformer", "SuffixTransformer", "HashTransformer":
+		w.renames = true
 	case "ReplacementTransformer":
+		w.copies = true
 		for _, r := range p.Replacements {
 			all = append(all, r.Path)
 		}

@@ -38,7 +38,7 @@ func (k *kustomization) remote(w *walk, from reference, each func(name string) e
 	if err != nil {
 		err = from.notCovered("%s is not in this repository", from.text)
 		if slices.Contains(k.Resources, from.text) { // a component changes what is here
-			err = w.options.Lacking.Lacks(err)
+			err = w.lacking(k, err)
 			k.replaced[from.text] = ""
 		}
 		return "", err

@@ -63,8 +63,14 @@ type walk struct {
 	files   map[string]bool
 	objects map[string]bool // files that are resources
 	loaded  map[string]bool // files that are something else
-	done    map[string]bool
-	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
+	// loadedBy are the directories of the kustomizations that read them, generatedBy of those that generate objects of
+	// them. copies is set if values of objects are copied into others, and renames if a plugin changes names.
+	loadedBy, generatedBy map[string][]string
+	copies, renames       bool
+	// lacks are the kustomizations without something that the tree lacks, and local what is known of isLocal.
+	lacks, local map[*kustomization]bool
+	done         map[string]bool
+	plugins      map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
 	visiting, namespaces []string
 	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are
@@ -91,17 +97,21 @@ func (w *walk) note(err error) {
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
 	w := &walk{
-		disk:     &disk{tree: tree},
-		options:  o,
-		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
-		files:    map[string]bool{},
-		objects:  map[string]bool{},
-		loaded:   map[string]bool{},
-		done:     map[string]bool{},
-		plugins:  map[[2]string]bool{},
-		chartsIn: map[string]string{},
-		visits:   map[string]int{},
-		known:    map[string]*kustomization{},
+		disk:        &disk{tree: tree},
+		options:     o,
+		factory:     provider.NewDefaultDepProvider().GetResourceFactory(),
+		files:       map[string]bool{},
+		objects:     map[string]bool{},
+		loaded:      map[string]bool{},
+		loadedBy:    map[string][]string{},
+		generatedBy: map[string][]string{},
+		lacks:       map[*kustomization]bool{},
+		local:       map[*kustomization]bool{},
+		done:        map[string]bool{},
+		plugins:     map[[2]string]bool{},
+		chartsIn:    map[string]string{},
+		visits:      map[string]int{},
+		known:       map[string]*kustomization{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
 	if o.Kustomization != nil {
@@ -270,19 +280,21 @@ func isForeign(meta types.TypeMeta) bool {
 func (w *walk) loadAll(dir string, from reference, all []string) {
 	for _, ref := range all {
 		from.text = ref
-		w.note(w.load(dir, from))
+		name, err := w.load(dir, from)
+		w.loadedBy[name] = append(w.loadedBy[name], dir)
+		w.note(err)
 	}
 }
 
 // load looks for one file that a kustomization in dir reads.
-func (w *walk) load(dir string, from reference) error {
+func (w *walk) load(dir string, from reference) (name string, err error) {
 	p := from.text
 	if key, file, ok := strings.Cut(p, "="); ok && key != "" && !isURL(p) {
 		p = file
 	}
-	name, err := w.file(dir, p, from)
+	name, err = w.file(dir, p, from)
 	w.loaded[name] = true
-	return err
+	return name, err
 }
 
 // file returns the name of the file that a kustomization in dir reads as p.
@@ -302,7 +314,7 @@ func (w *walk) file(dir, p string, from reference) (string, error) {
 	case isDir:
 		return "", from.invalid("%s is a directory, not a file", p)
 	case !w.options.Anywhere && !rendered.Below(name, dir):
-		return "", from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
+		return name, from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
 	}
 	w.files[name] = true
 	return name, nil
@@ -334,7 +346,9 @@ func (k *kustomization) inlineOrFile(w *walk, file reference) error {
 	case strings.Contains(file.text, "\n"):
 		return file.invalid("neither a patch nor the name of a file: %w", err)
 	}
-	return w.load(k.dir, file)
+	name, err := w.load(k.dir, file)
+	w.loadedBy[name] = append(w.loadedBy[name], k.dir)
+	return err
 }
 
 // isURL tells whether kustomize would download a file from the network.

@@ -59,20 +59,57 @@ func (e *NotCovered) Error() string {
 // of charts, sources of an Application, files that are encrypted as a whole. A renderer without a Lacking fails with
 // the first of them.
 type Lacking struct {
-	// First is why the unit is not covered as a whole; nil if it lacks nothing.
+	// First is why the unit is not covered as a whole, with two reasons at most; nil if it lacks nothing.
 	First *NotCovered
+	more  bool // First has two reasons
+	// Workloads tells that what is missing may run containers: it is not only generated.
+	Workloads bool
 	// Apart are files that decide only about the objects in them, not about what is missing.
 	Apart map[string]bool
+	// Says, unless nil, returns the part of each kustomization file that decides about what is missing.
+	Says func() map[string]Says
+	// Local are files of kustomizations that lack nothing: they decide only about their own objects, unless one of these
+	// is encrypted.
+	Local map[string]bool
+	// Renames tells that kustomizations change names of objects, and with them the references to these in all objects;
+	// Hashes that they change those of generated objects.
+	Renames, Hashes bool
+	// Inputs are files that are read as something else than objects, such as patches.
+	Inputs map[string]bool
+}
+
+// Says is the part of a kustomization file that decides about what is missing.
+type Says struct {
+	Text      string // all fields but those below
+	Workloads string // fields that decide only about what runs containers: images, replicas, all generators
+	// Files and Dirs are resources of the tree, which decide nothing unless they are encrypted.
+	Files, Dirs []string
+	// Local tells that the kustomization lacks nothing.
+	Local bool
 }
 
 // Lacks notes what is missing and returns nil, or returns err if it is something else, or l is nil.
 func (l *Lacking) Lacks(err error) error {
+	if err := l.LacksGenerated(err); err != nil {
+		return err
+	}
+	l.Workloads = true
+	return nil
+}
+
+// LacksGenerated is [Lacking.Lacks] for a ConfigMap or Secret that is generated.
+func (l *Lacking) LacksGenerated(err error) error {
 	missing, ok := errors.AsType[*NotCovered](err)
 	if l == nil || !ok {
 		return err
 	}
-	if l.First == nil {
+	switch {
+	case l.First == nil:
 		l.First = missing
+	case !l.more && l.First.Reason != missing.Reason:
+		first := *l.First
+		first.Reason += "; " + missing.Reason
+		l.First, l.more = &first, true
 	}
 	return nil
 }
