@@ -129,6 +129,9 @@ func TestUncheckedKinds(t *testing.T) {
 		{"rules that are known, and an operator that refuses other kinds", "postgresql.cnpg.io/v1", "Database", false, false},
 		{"MetalLB's peers", "metallb.io/v1beta2", "BGPPeer", false, false},
 		{"the Gateway API", "gateway.networking.k8s.io/v1", "GatewayClass", false, false},
+		{"a policy of Kyverno, which reads no old version", "policies.kyverno.io/v1", "ImageValidatingPolicy", false, false},
+		{"a kind of the autoscaler, which Gardener publishes, too", "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", false, false},
+		{"the configuration of an operator", "acid.zalan.do/v1", "OperatorConfiguration", false, false},
 		{"rules that are known, and no operator in the catalogue", "karpenter.sh/v1", "NodePool", false, false},
 	} {
 		group, version, _ := strings.Cut(row.apiVersion, "/")
