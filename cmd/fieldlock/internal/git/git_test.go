@@ -302,6 +302,19 @@ func TestReadsAsGitHolds(t *testing.T) {
 			git(t, r.Root, "config", "filter.evil.required", "true")
 			touch(t, filepath.Join(r.Root, "x.yaml"))
 		}, object, true},
+		{"a filter, and a file as new as the index", "git compares contents, and does not run it", "*.yaml filter=evil\n", func(t *testing.T, r *Repository) {
+			touch(t, filepath.Join(r.Root, "x.yaml"))
+			git(t, r.Root, "update-index", "--refresh")
+			git(t, r.Root, "config", "filter.evil.clean", "touch cleaned; cat")
+			git(t, r.Root, "config", "filter.evil.required", "true")
+			info, err := os.Stat(filepath.Join(r.Root, "x.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(filepath.Join(r.Root, ".git/index"), info.ModTime(), info.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+		}, object, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := repository(t, map[string]string{"x.yaml": object, "other.yaml": object})
