@@ -267,7 +267,9 @@ func TestRenderedInPart(t *testing.T) {
 		{"a chart elsewhere", overlay("helmCharts: [{name: db, repo: 'https://charts.example.com', version: 1.0.0}]\nresources: [../base]\n"), []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"below a Flux Kustomization", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": deployment}, "clusters/home/apps.yaml", flux), []string{"prod/web.yaml", web}, exitRefused, refused, true},
 		{"a claim that is no longer listed beside a remote base", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": claim("data", "fast")}, "clusters/home/apps.yaml", flux),
-			[]string{"prod/kustomization.yaml", strings.Replace(remote, ", web.yaml", "", 1)}, exitClean, "deleted (cost: data), unless the part of its unit that was not checked has it", false},
+			[]string{"prod/kustomization.yaml", strings.Replace(remote, ", web.yaml", "", 1)}, exitClean, "\"cost\": \"data\"", true}, // with both, kustomize would have failed
+		{"a claim that is no longer listed beside a remote base that changes", with(map[string]string{"prod/kustomization.yaml": remote, "prod/web.yaml": claim("data", "fast")}, "clusters/home/apps.yaml", flux),
+			[]string{"prod/kustomization.yaml", strings.Replace(strings.Replace(remote, ", web.yaml", "", 1), "v1", "v2", 1)}, exitClean, "deleted (cost: data), unless the part of its unit that was not checked has it", false},
 		{"a dependency", chart, []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", false},
 		{"an encrypted resource", secret, []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"an encrypted resource that changes", secret, []string{"secret/secret.yaml", encrypted("b"), "base/web.yaml", web}, exitRefused, refused, false},
