@@ -317,3 +317,21 @@ func (a *answer) level() slog.Level {
 	}
 	return slog.LevelInfo
 }
+
+// metadataOf returns the undecoded members of the metadata of an object. Names match exactly, as the API server's do.
+func metadataOf(name string, object []byte) (map[string]json.RawMessage, error) {
+	if unlessNull(object) == nil {
+		return nil, missing(name)
+	}
+	var metadata map[string]json.RawMessage
+	err := eachMember(object, func(member, value []byte) error {
+		if string(member) != "metadata" {
+			return nil
+		}
+		return json.Unmarshal(value, &metadata)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be read: %w", name, err)
+	}
+	return metadata, nil
+}

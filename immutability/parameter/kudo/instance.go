@@ -186,10 +186,3 @@ type Admission struct {
 	// empty after a refusal.
 	Children []Child
 }
-
-// Child is the state of a child instance.
-type Child struct {
-	Task    string
-	Present bool
-	Because string // the enabling parameter, "" for an unconditional task
-}

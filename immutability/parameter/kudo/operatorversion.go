@@ -30,16 +30,12 @@ package kudo
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
-	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // planDeploy is the plan that every operator has; planUpdate runs for changes without a trigger, where it exists.
@@ -108,126 +104,6 @@ type Task struct {
 	// EnablingParameter names the parameter that decides whether the child instance of a KudoOperator task is there
 	// (KEP-36). Empty means that it always is.
 	EnablingParameter string
-}
-
-// Type is the type of a parameter. Every value is a text; the type says which texts are allowed:
-//
-//   - "string", and the empty type: any.
-//   - "boolean", "integer" and "number": what strconv.ParseBool, ParseInt and ParseFloat accept.
-//   - "array" and "map": a list or a mapping in YAML or JSON, or null.
-type Type string
-
-// The types.
-const (
-	TypeString  Type = "string"
-	TypeBoolean Type = "boolean"
-	TypeInteger Type = "integer"
-	TypeNumber  Type = "number"
-	TypeArray   Type = "array"
-	TypeMap     Type = "map"
-)
-
-const typesAre = "the types are string, boolean, integer, number, array and map"
-
-var types = []Type{"", TypeString, TypeBoolean, TypeInteger, TypeNumber, TypeArray, TypeMap}
-
-// Parameter is the definition of a parameter. The zero value of each field means what its absence from params.yaml
-// means.
-type Parameter struct {
-	Name        string
-	DisplayName string
-	Description string
-	Hint        string
-	Group       string
-	Advanced    bool
-
-	Type    Type
-	Enum    []string        // the allowed values; nil allows all
-	Default parameter.Value // null: it has no default
-
-	Optional  bool   // required: false
-	Immutable bool   // KEP-30
-	Trigger   string // the plan that a change starts; empty leaves the choice to KUDO
-	NoRestart bool   // forcePodRestart: false (KEP-27)
-
-	Line int // where the definition begins; 0 where it was not read from a file
-}
-
-// check reports why value is not allowed, "" when it is.
-func (p *Parameter) check(value parameter.Value) string {
-	if problem := p.Type.check(value); problem != "" {
-		return problem
-	}
-	if len(p.Enum) > 0 && !slices.Contains(p.Enum, value.Text) { // Validate refuses an empty enum
-		quoted := make([]string, len(p.Enum))
-		for i, text := range p.Enum {
-			quoted[i] = strconv.Quote(text)
-		}
-		return "its enum allows " + strings.Join(quoted, ", ")
-	}
-	return ""
-}
-
-// effective returns the value that templates see: the stored one, otherwise the default.
-func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
-	if value := stored[p.Name]; !value.IsNull() {
-		return value, true
-	}
-	return p.Default, !p.Default.IsNull()
-}
-
-func (t Type) check(value parameter.Value) string {
-	_, list := value.Data.([]any)
-	_, mapping := value.Data.(map[string]any)
-	switch {
-	case list && t != TypeArray:
-		return fmt.Sprintf("its type is %s and the value is a list", t.name())
-	case mapping && t != TypeMap:
-		return fmt.Sprintf("its type is %s and the value is a map", t.name())
-	case list || mapping:
-		return ""
-	}
-	ok, want := true, ""
-	switch t {
-	case TypeBoolean:
-		_, err := strconv.ParseBool(value.Text)
-		ok, want = err == nil, "true or false"
-	case TypeInteger:
-		_, err := strconv.ParseInt(value.Text, 10, 64)
-		ok, want = err == nil, "a whole number of 64 bits"
-	case TypeNumber:
-		_, err := strconv.ParseFloat(value.Text, 64)
-		ok, want = err == nil, "a number"
-	case TypeArray:
-		ok, want = holds(value.Text, yaml.SequenceNode), "a list in YAML"
-	case TypeMap:
-		ok, want = holds(value.Text, yaml.MappingNode), "a mapping in YAML"
-	}
-	if ok {
-		return ""
-	}
-	return fmt.Sprintf("its type is %s, which is %s", t, want)
-}
-
-func (t Type) name() Type {
-	if t == "" {
-		return TypeString
-	}
-	return t
-}
-
-// holds reports whether text is one YAML document of the given kind. KUDO reads null as an empty list or map.
-func holds(text string, kind yaml.Kind) bool {
-	root, err := document.Load([]byte(text))
-	return err == nil && (root == nil || root.Kind == kind)
-}
-
-// quoted shows a value in a message.
-func quoted(v parameter.Value, ok bool) string {
-	if !ok {
-		return "no value"
-	}
-	return strconv.Quote(v.Text)
 }
 
 // ReadTasks replaces the tasks of v by those in data, YAML or JSON: one KudoOperator task, a list of one, or an
@@ -341,58 +217,3 @@ func readTask(n *yaml.Node) (task Task, err error) {
 
 // kindKudoOperator is the only kind of task with an enablingParameter.
 const kindKudoOperator = "KudoOperator"
-
-// Children returns whether the instance of each task is there with these current values. The error is a
-// [parameter.Refusals] where an enabling parameter is undefined, or neither a boolean nor a string that
-// strconv.ParseBool accepts; its default counts (KEP-36, Validation).
-func (v *OperatorVersion) Children(current parameter.Values) ([]Child, error) {
-	if v.undefined() {
-		return nil, v.Validate().Err()
-	}
-	var refusals parameter.Refusals
-	children := v.children(v.index(), current, &refusals)
-	return children, refusals.Err()
-}
-
-func (v *OperatorVersion) children(index map[string]*Parameter, values parameter.Values, refusals *parameter.Refusals) []Child {
-	var out []Child
-	for _, task := range v.Tasks {
-		if task.EnablingParameter == "" {
-			out = append(out, Child{Task: task.Name, Present: true})
-			continue
-		}
-		if p, ok := task.enabling(index, refusals); ok {
-			value, has := p.effective(values)
-			out = append(out, Child{task.Name, task.reads(p, value, has, refusals), p.Name})
-		}
-	}
-	return out
-}
-
-// enabling returns the parameter that enables the task's child, if there is one and it can.
-func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals) (*Parameter, bool) {
-	if t.EnablingParameter == "" {
-		return nil, false
-	}
-	p := index[t.EnablingParameter]
-	if p == nil {
-		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
-		return nil, false
-	}
-	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
-		refuse.Add(refusals, p.Name, refuse.Enabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
-			kind, t.Name)
-		return nil, false
-	}
-	return p, true
-}
-
-// reads returns the enabling value as a boolean.
-func (t Task) reads(p *Parameter, value parameter.Value, has bool, refusals *parameter.Refusals) bool {
-	present, err := strconv.ParseBool(value.Text)
-	if err != nil {
-		refuse.Add(refusals, p.Name, refuse.Enabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
-			quoted(value, has), t.Name)
-	}
-	return present
-}

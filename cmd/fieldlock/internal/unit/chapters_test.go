@@ -339,7 +339,7 @@ func TestDefinitions(t *testing.T) {
 	})
 }
 
-// TestFilesAsWritten: files.go reads what no unit reads, and fates.go lists what nothing reads.
+// TestFilesAsWritten: files.go reads what no unit reads, and unread.go lists what nothing reads.
 func TestFilesAsWritten(t *testing.T) {
 	other := func(text string) files { return overlay.with("other.yaml", text) }
 	exclude := func(prefix string) Options {

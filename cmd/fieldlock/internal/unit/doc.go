@@ -16,7 +16,7 @@
 //
 //	compare        Compare: the steps in order, for two trees
 //	set            Load: the units and files of one tree
-//	fates          changed files that nothing reads
+//	unread         changed files that nothing reads
 //	needed         what changed objects need of what did not change
 //	policies       what admission policies need besides
 //	unchanged      the files and units that hold what is needed

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
-// textFormat is for people. The text of check is a chapter of its own, check_text.go.
+// textFormat is for people. The text of check is a chapter of its own, text_check.go.
 var textFormat = Format{Name: "text", Check: checkText, Lint: lintText, Locks: locksText}
 
 // lintText prints the findings by CRD. A finding that several versions share is printed once.

@@ -12,6 +12,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
+// The output format text of check. It arranges what package compare found: the sentences of verdicts come from there, or
+// from the data of kinds.
+
 // checkText prints the headline, the refused objects with the ways out, then what is unknown, notes, deletions and what
 // is not covered, and the headline again. A report without details is one line.
 func checkText(w io.Writer, r *compare.Report) error {
