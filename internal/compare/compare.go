@@ -111,8 +111,14 @@ func Check(in Input, o Options) (*Report, error) {
 	olds, oldSkipped := c.covered(oldSet, nil, equal)
 	news, newSkipped := c.covered(newSet, oldSet, equal)
 	c.skip(newSkipped, oldSkipped, in.Live != nil)
-	c.fail(repeated(olds, news)...)
-	c.fail(repeated(news, olds)...)
+	for _, r := range repeated(news, olds) {
+		c.fail(r.mistake())
+	}
+	for _, r := range repeated(olds, news) {
+		if !(pair{new: r.Object, old: r.first}).unchanged() {
+			c.report.NotCovered = append(c.report.NotCovered, r.notCovered())
+		}
+	}
 	uninstalled, olds := split(olds, c.uninstalled)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
 	for _, o := range uninstalled {
