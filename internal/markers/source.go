@@ -10,6 +10,8 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,7 +129,7 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 		for _, e := range pkg.Errors {
 			// The compiler, which go list runs to export types, repeats the type errors below a line with the package.
 			if e.Kind != packages.TypeError && !(partial && strings.HasPrefix(e.Msg, "# ")) {
-				errs = append(errs, fmt.Errorf("reading Go package %s: %w", pkg.PkgPath, e))
+				errs = append(errs, fmt.Errorf("reading Go package %s: %w%s", pkg.PkgPath, e, hint(dir, pkg.PkgPath)))
 			}
 		}
 		if pkg.Types == nil && len(pkg.Errors) == 0 {
@@ -139,6 +141,20 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	}
 	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	return pkgs, errors.Join(errs...)
+}
+
+// hint says where to run the command if a pattern such as ./api/... leads into another module, which the go command does
+// not look into: api/go.mod.
+func hint(dir, pattern string) string {
+	if !strings.HasPrefix(pattern, "./") {
+		return ""
+	}
+	for below := path.Clean(strings.TrimSuffix(pattern, "/...")); below != "."; below = path.Dir(below) {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(below), "go.mod")); err == nil {
+			return fmt.Sprintf("; %s is a module of its own: run the command in that directory", below)
+		}
+	}
+	return ""
 }
 
 // isApplyConfiguration reports whether a package is generated code of client-go's builders for server-side apply.
