@@ -132,7 +132,7 @@ func Check(in Input, o Options) (*Report, error) {
 	verdicts, errs := c.judgeAll(pairs)
 	c.addVerdicts(pairs, verdicts, errs)
 	for _, o := range c.gone.uncovered {
-		c.addDeletion(o)
+		c.addDeletion(o, false)
 	}
 	if in.Live == nil {
 		c.addUnsure(in.Unsure, newSet)

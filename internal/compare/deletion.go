@@ -82,8 +82,9 @@ func (c *checker) leavesUnit(p pair) bool {
 	return c.applier(p.old).Deletes() && c.keeps(p.old, 0) == ""
 }
 
-// addDeletion adds an object that NEW no longer has, and its violation if its cost is among those that are refused.
-func (c *checker) addDeletion(o *manifest.Object) {
+// addDeletion adds an object that NEW no longer has, or that its unit no longer lists, and its violation if its cost is
+// among those that are refused.
+func (c *checker) addDeletion(o *manifest.Object, unlisted bool) {
 	if o.Kind == "" {
 		return // a document of values
 	}
@@ -102,7 +103,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		d.Message = IfDeleted + d.Message
 	}
 	if d.Loses() {
-		d.How = append(d.How, c.waysToKeep(o)...)
+		d.How = append(d.How, c.waysToKeep(o, unlisted)...)
 	}
 	d.Refused = !d.Kept && slices.Contains(c.RefuseDeletions, d.Cost)
 	c.report.Deletions = append(c.report.Deletions, d)
@@ -135,8 +136,8 @@ func (c *checker) addUnsure(files []manifest.File, newSet *manifest.Set) {
 const IfDeleted = "if you delete it: "
 
 // waysToKeep returns the ways to keep an object, or at least its data.
-func (c *checker) waysToKeep(o *manifest.Object) []string {
-	gone := tool.Gone{Object: o.Value()}
+func (c *checker) waysToKeep(o *manifest.Object, unlisted bool) []string {
+	gone := tool.Gone{Object: o.Value(), Unlisted: unlisted}
 	if unit, goes := c.gone.units[o.Unit]; goes && unit.object != o {
 		gone.WithUnit = unit.Unit
 	}

@@ -25,12 +25,12 @@ func (c *checker) addVerdicts(pairs []pair, verdicts []verdict, errs []error) {
 		switch {
 		case p.new == nil:
 			c.report.Deleted++
-			c.addDeletion(p.old)
+			c.addDeletion(p.old, false)
 			continue
 		case p.old != nil:
 			c.report.Updated++
 			if c.leavesUnit(p) {
-				c.addDeletion(p.old)
+				c.addDeletion(p.old, true)
 			}
 		case p.group != nil && p.group.relation == successors && succeeded[p.group] < p.group.count:
 			succeeded[p.group]++

@@ -11,6 +11,8 @@ type Gone struct {
 	Object map[string]any
 	// WithUnit names the unit that applies the object if the unit goes, too; otherwise it is "".
 	WithUnit string
+	// Unlisted tells that the manifest stays, and its unit no longer lists it.
+	Unlisted bool
 }
 
 // WaysToKeep returns the ways to keep an object that the tool would delete, the gentlest first; nil where nobody
@@ -20,8 +22,11 @@ func (a Applier) WaysToKeep(g Gone) []string {
 		return nil
 	}
 	restore := "to keep it, restore its manifest"
-	if g.WithUnit != "" {
+	switch {
+	case g.WithUnit != "":
 		restore = "to keep it, restore the " + g.WithUnit + ", which deploys it"
+	case g.Unlisted:
+		restore = "to keep it, list its manifest in its unit again"
 	}
 	ways := []string{restore}
 	if edit := keepEdit(g.Object); edit != "" {

@@ -47,7 +47,7 @@ func TestWaysToKeep(t *testing.T) {
 			},
 		},
 	} {
-		ways := row.by.WaysToKeep(Gone{row.obj, row.unit})
+		ways := row.by.WaysToKeep(Gone{Object: row.obj, WithUnit: row.unit})
 		if len(ways) != 2 || !strings.HasPrefix(ways[0], "to keep it, restore ") || !strings.Contains(ways[0], row.unit) || !strings.Contains(ways[1], row.want) {
 			t.Errorf("%s: got %q, want %q in the last of two ways", row.name, ways, row.want)
 			continue
@@ -69,6 +69,9 @@ func TestWaysToKeep(t *testing.T) {
 		if kept(with(key, value)) == "" {
 			t.Errorf("%s: %s keeps nothing", row.name, mark)
 		}
+	}
+	if ways := (Applier{Tool: Flux}).WaysToKeep(Gone{Unlisted: true}); !strings.HasPrefix(ways[0], "to keep it, list its manifest in its unit again") {
+		t.Errorf("its manifest is still there: %q", ways)
 	}
 	for _, by := range []Applier{{}, {Tool: ArgoCD, Keeps: true}} {
 		if ways := by.WaysToKeep(Gone{}); ways != nil {
