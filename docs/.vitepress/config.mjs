@@ -22,10 +22,10 @@ const style = `
 `;
 
 // pathsWrap lets inline code break after the dots and slashes of a path, and nowhere else.
-function pathsWrap(md) {
+function pathsWrap(md) { // and is text to Vue, with the {{ }} of a go-template
   const inline = md.renderer.rules.code_inline;
   md.renderer.rules.code_inline = (...args) =>
-    inline(...args).replace(/>([^<]*)</, (_, text) => `>${text.replace(/([./])(?=[\w[])/g, '$1<wbr>')}<`);
+    inline(...args).replace('<code', '<code v-pre').replace(/>([^<]*)</, (_, text) => `>${text.replace(/([./])(?=[\w[])/g, '$1<wbr>')}<`);
 }
 
 // emptyHeads makes cells of empty heads of tables, which a screen reader would announce as heads.
