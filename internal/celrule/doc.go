@@ -34,4 +34,5 @@
 //	meant       what the author of a rule or schema allows, which is no hole to close
 //	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
 //	zero        the same for values that Go clients leave out
+//	formula     conditions of rules and their negations, as a fix spells them
 package celrule
