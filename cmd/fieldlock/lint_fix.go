@@ -32,6 +32,13 @@ type fixer struct {
 	types   *goTypes                    // nil without --go
 	kinds   map[definition]markers.Node // of each CRD; Group and Kind only
 	trees   map[string]*markers.Tree    // the Go source around CRDs, by its directory
+	origins map[string]origin           // of files
+}
+
+// origin is where a file with CRDs comes from.
+type origin struct {
+	tree      *markers.Tree // the Go source around it, nil if there is none
+	generated bool          // controller-gen wrote it
 }
 
 // definition names a CRD in a file.
@@ -112,52 +119,56 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []strin
 // writes. Nobody can merge a fix beside such a rule, because the next run of controller-gen, or the next copy, removes
 // it. It returns "" for rules of theirs, and for rules of which the Go source around the CRD does not tell.
 func (x *fixer) othersRule(f *audit.Finding) string {
-	tree, generated := x.treeOf(f.Position.Filename)
-	if tree == nil {
+	of := x.originOf(f.Position.Filename)
+	if of.tree == nil {
 		return ""
 	}
 	n := x.kinds[definition{f.Position.Filename, f.CRD}]
-	if tree.Lacks(n.Kind) {
-		switch imported := tree.Vendored(f.Version, n.Kind); {
+	if of.tree.Lacks(n.Kind) {
+		switch imported := of.tree.Vendored(f.Version, n.Kind); {
 		case imported != "":
 			return fmt.Sprintf("%s is declared in the vendored Go package %s, so the CRD seems to be a copy of another project's", n.Kind, imported)
-		case generated:
+		case of.generated:
 			return fmt.Sprintf("no Go package beside the CRD declares %s, so the CRD seems to be a copy of another project's", n.Kind)
 		}
 	}
-	if !generated {
+	if !of.generated {
 		return ""
 	}
 	why := ""
 	for _, r := range f.Around {
 		n.Version, n.SchemaPath = r.Version, r.SchemaPath
-		origin, known := tree.Origin(n)
+		declared, known := of.tree.Origin(n)
 		switch {
-		case !known || origin == markers.Origin{}:
+		case !known || declared == markers.Origin{}:
 			return ""
-		case origin.Import != "":
-			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker", schema.Readable(r.SchemaPath), origin.Import)
+		case declared.Import != "":
+			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker", schema.Readable(r.SchemaPath), declared.Import)
 		default:
-			why = fmt.Sprintf("the rule on %s comes from generated code, %s", schema.Readable(r.SchemaPath), relative(origin.Generated))
+			why = fmt.Sprintf("the rule on %s comes from generated code, %s", schema.Readable(r.SchemaPath), relative(declared.Generated))
 		}
 	}
 	return why
 }
 
-// treeOf returns the Go source around a file, nil if there is none, and whether controller-gen wrote the file.
-func (x *fixer) treeOf(file string) (tree *markers.Tree, generated bool) {
+// originOf returns where a file comes from. It reads the file once: a fix does not change that.
+func (x *fixer) originOf(file string) origin {
+	if known, ok := x.origins[file]; ok {
+		return known
+	}
+	if x.origins == nil {
+		x.origins, x.trees = map[string]origin{}, map[string]*markers.Tree{}
+	}
+	var of origin
 	root := markers.TreeRoot(file)
-	data, err := os.ReadFile(file)
-	if err != nil || root == "" {
-		return nil, false
+	if data, err := os.ReadFile(file); err == nil && root != "" {
+		if x.trees[root] == nil {
+			x.trees[root] = markers.ReadTree(root)
+		}
+		of = origin{x.trees[root], bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))}
 	}
-	if x.trees == nil {
-		x.trees = map[string]*markers.Tree{}
-	}
-	if x.trees[root] == nil {
-		x.trees[root] = markers.ReadTree(root)
-	}
-	return x.trees[root], bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))
+	x.origins[file] = of
+	return of
 }
 
 // fixFile makes the fixes of one file that an API server does not refuse.

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
@@ -70,7 +72,7 @@ func ReadTree(root string) *Tree {
 			return filepath.SkipDir
 		case entry.Name() == "go.mod":
 			if data, err := os.ReadFile(name); err == nil {
-				t.modules[modulePath(string(data))] = filepath.Dir(name)
+				t.modules[modfile.ModulePath(data)] = filepath.Dir(name)
 			}
 		case strings.HasSuffix(entry.Name(), ".go"):
 			folders := t.folders
@@ -125,17 +127,6 @@ func (t *Tree) Vendored(version, kind string) string {
 func vendoredPackage(file string) (imported string, ok bool) {
 	_, imported, ok = strings.Cut(filepath.ToSlash(filepath.Dir(file)), "/vendor/")
 	return imported, ok
-}
-
-// modulePath returns the path of the module of a file go.mod, "" if it has none.
-func modulePath(text string) string {
-	for line := range strings.Lines(text) {
-		if name, ok := strings.CutPrefix(line, "module "); ok {
-			name, _, _ = strings.Cut(name, "//")
-			return strings.Trim(strings.TrimSpace(name), "\"`")
-		}
-	}
-	return ""
 }
 
 // isSkipped reports whether the go command does not look for packages in a directory.

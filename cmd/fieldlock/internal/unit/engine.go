@@ -173,7 +173,7 @@ func (s *side) decides(u *Unit) string {
 		case encrypted[name]:
 			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
 		case isKustomization:
-			s.addSaid(h, said, l.Workloads, encrypted)
+			addSaid(h, said, l.Workloads, encrypted)
 		case l.Apart[name] && !s.isHashed(u, name), l.Local[name] && len(encrypted) == 0, s.printsAlone(u, name):
 		default:
 			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
@@ -191,7 +191,7 @@ func (s *side) decides(u *Unit) string {
 }
 
 // addSaid adds what a kustomization file says about what is missing.
-func (s *side) addSaid(h io.Writer, said rendered.Says, workloads bool, encrypted map[string]bool) {
+func addSaid(h io.Writer, said rendered.Says, workloads bool, encrypted map[string]bool) {
 	if said.Local && len(encrypted) == 0 {
 		return
 	}
