@@ -391,8 +391,8 @@ func TestRulesOfFailingUnits(t *testing.T) {
 	}
 }
 
-// TestFates: a changed file that could be deployed and that nothing reads is not covered; what cannot be deployed is no
-// reason against a tick.
+// TestFates: a changed file is not covered if it could be deployed and nothing reads it. A file that cannot be deployed
+// leaves the tick.
 func TestFates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -489,8 +489,8 @@ func TestExpectedOutput(t *testing.T) {
 	}
 }
 
-// TestLimits: a changed unit that a limit stops is an error, also if OLD is as slow: a change that makes rendering slow
-// must not hide what it does. An unchanged one is none.
+// TestLimits: a changed unit that runs into a limit is an error, also if OLD runs into it: otherwise a change could hide a
+// refusal by slow rendering. An unchanged unit may run into it.
 func TestLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for limits")

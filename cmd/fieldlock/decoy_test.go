@@ -37,8 +37,8 @@ func (c *secondChange) run(t *testing.T) {
 }
 
 // TestOverridden: a unit that an earlier change put around a file sets a locked field to the value that it had then.
-// What it prints stays, so nothing is refused; but whoever applies the file as it is written is told. Ordinary overlays
-// are quiet.
+// Its output does not change, so nothing is refused, and a note warns those who apply the file without the unit. Ordinary
+// overlays get no note.
 func TestOverridden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -99,7 +99,7 @@ func TestOverridden(t *testing.T) {
 }
 
 // TestPrintedReferences: what a definition refers to counts as a unit prints it, with what kustomize generates and
-// patches, also behind a decoy: an object of the same name in a file that nobody applies.
+// patches. A decoy changes nothing: an object of the same name in a file that no unit applies.
 func TestPrintedReferences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -247,8 +247,8 @@ func TestActionFetch(t *testing.T) {
 	}
 }
 
-// TestActionDownload: the action downloads the command of a release. It fails if the checksum is wrong, and builds the
-// command if there is no release for the version or the machine.
+// TestActionDownload: the action downloads the command from a release. It fails if the checksum is wrong. Without a
+// release for the version or the machine, it builds the command.
 func TestActionDownload(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "tar", "sha256sum"} {
 		if _, err := exec.LookPath(program); err != nil {

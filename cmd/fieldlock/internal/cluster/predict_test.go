@@ -237,8 +237,8 @@ func asText(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestFetchErrors: an object that the cluster cannot be asked for is an error that names it; a CRD that it does not
-// have is none.
+// TestFetchErrors: if the cluster does not answer for an object, an error names the object. A CRD that the cluster lacks
+// is not an error.
 func TestFetchErrors(t *testing.T) {
 	const forbidden = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
 	objects := func(text string) []*manifest.Object {

@@ -114,8 +114,8 @@ func (b *batch) close() {
 	}
 }
 
-// A partial clone (git clone --filter=blob:none) has only the contents of files that somebody has asked for, and
-// fetches others from the remote that promised them. Git would fetch them one by one.
+// A partial clone (git clone --filter=blob:none) has the contents of few files, and fetches the others from its remote
+// when they are read. Git would fetch them one by one.
 
 // unfetched is what could not be fetched, and why.
 type unfetched struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
-// The headline is the first and the last line of the text, and the summary of the other formats: a mark, what it stands
-// for, and how much was covered.
+// The headline is the first and the last line of the text, and the summary in the other formats: a mark, the counts
+// behind it, and how many objects were checked.
 //
 //	✗ 1 object refused, 2 violations; not checked: 1 HelmRelease (media/films): 12 objects checked (12 updates)
 //	? not checked: 2 files (apps/a.yaml, apps/b.yaml), 1 unknown verdict (Claim shop/data): 12 objects checked (12 updates)

@@ -115,7 +115,7 @@ func writeRemark(w io.Writer, mark string, g group[result.Remark], limit int, p 
 // counts are the numbers of a summary.
 type counts struct {
 	objects, violations int // that are refused
-	accepted            int // violations that somebody has accepted
+	accepted            int // accepted violations
 	requested           int // objects that ask their tool to replace them
 }
 

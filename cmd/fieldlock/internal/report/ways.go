@@ -89,8 +89,8 @@ func waysOf(list []remedy, limit int) []waysOut {
 	return all
 }
 
-// byHand returns 1 for an object that somebody applies with a command, as far as its unit tells, and 0 for one of Flux or
-// Argo CD. Where an object has both, its kustomization is most likely only what the tool reads.
+// byHand sorts ways out: it returns 1 for an object of a kustomization or chart, which people apply with a command, and 0
+// for others. An object that Flux or Argo CD applies too is most likely not applied by hand.
 func byHand(s *result.Subject) int {
 	if strings.HasPrefix(s.Unit, "kustomization ") || strings.HasPrefix(s.Unit, "chart ") {
 		return 1
