@@ -3,9 +3,11 @@ package builtin_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +40,27 @@ func TestHostileManifests(t *testing.T) {
 			}
 			kind.Replacement(newObj, oldObj, first)
 		}
+	}
+}
+
+// TestLabelsThatAreObjects: a label of a selector and of a claim template that is an object on both sides, which no
+// server accepts, is compared like any other value.
+func TestLabelsThatAreObjects(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := kinds.Find("apps/v1", "StatefulSet")
+	object := func(value string) map[string]any {
+		labels := map[string]any{"app": map[string]any{"a": value}}
+		template := map[string]any{"metadata": map[string]any{"name": "data", "labels": labels}}
+		return map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "x"},
+			"spec": map[string]any{"selector": map[string]any{"matchLabels": labels}, "volumeClaimTemplates": []any{template}}}
+	}
+	newObj, oldObj := object("2"), object("1")
+	verdict := kind.Check(newObj, oldObj)
+	if len(verdict.Violations) == 0 || len(kind.Replacement(newObj, oldObj, verdict).How) == 0 {
+		t.Errorf("%v, want violations with ways out", summary(verdict))
 	}
 }
 
@@ -191,8 +214,8 @@ func spoil(random *rand.Rand, v any) any {
 		switch v := v.(type) {
 		case map[string]any:
 			out := map[string]any{}
-			for name, member := range v {
-				out[name] = visit(member, depth+1)
+			for _, name := range slices.Sorted(maps.Keys(v)) { // the same manifests in each run
+				out[name] = visit(v[name], depth+1)
 			}
 			return out
 		case []any:

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -31,24 +32,17 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) resul
 	if k.Kind == "Service" && fieldpath.Text(newObj, "spec", "clusterIP") != "" {
 		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"
 	}
-	target := strings.ToLower(k.Kind) + "/" + fieldpath.Text(newObj, "metadata", "name")
-	in := ""
-	if namespace := fieldpath.Text(newObj, "metadata", "namespace"); namespace != "" {
-		in = " -n " + shell.Quote(namespace)
-	}
-	target = shell.Quote(target) + in
-	words := []string{
-		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{target}", target, "{recipes}", recipes,
-		"{modes}", accessModes(newObj),
-		"{name}", shell.Quote(fieldpath.Text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
-	}
+	name, namespace := fieldpath.Text(newObj, "metadata", "name"), fieldpath.Text(newObj, "metadata", "namespace")
+	target := kind.Target(strings.ToLower(k.Kind)+"/"+name, namespace)
+	words := append(kind.Words(target), "{recipes}", recipes, "{modes}", accessModes(newObj),
+		"{name}", shell.Quote(name), "{migrated}", shell.Quote(migrated(newObj)))
 	fill := func(way string, more ...string) string {
 		// once: what is filled in comes from anywhere
 		return strings.NewReplacer(slices.Concat(words, more)...).Replace(way)
 	}
 	var around kind.Around
 	invalid := 0
-	relabel, needed := relabelling(newObj, oldObj, in)
+	relabel, needed := relabelling(newObj, oldObj)
 	for _, v := range verdict.Violations {
 		first := v.Row.First
 		if text, relabels := strings.CutPrefix(first, "{relabel}"+tool.Comment); relabels {
@@ -89,7 +83,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) resul
 	for claim, patch := range largerClaims(newObj, oldObj) {
 		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those "+
 			"of the other pods, if "+
-			"their storage class allows expansion", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch)))
+			"their storage class allows expansion", "{claim}", kind.Target("pvc/"+claim, namespace)+" -p "+shell.Quote(patch)))
 	}
 	r.How = k.source.Ways(strings.NewReplacer(words...), around)
 	return r
@@ -169,7 +163,7 @@ func changedClaimLabels(newObj, oldObj map[string]any) []string {
 	for is, was := range sharedClaims(newObj, oldObj) {
 		labels := fieldpath.Object(is, "metadata", "labels")
 		for name, before := range fieldpath.Object(was, "metadata", "labels") {
-			if value, has := labels[name]; has && value != before {
+			if value, has := labels[name]; has && !jsonvalue.Equal(value, before) {
 				names = append(names, shell.Quote(name))
 			}
 		}
@@ -183,7 +177,7 @@ func changedClaimLabels(newObj, oldObj map[string]any) []string {
 //
 //	{matchLabels: {app: a}}, then {matchLabels: {app: a, tier: db}}:
 //	kubectl label pods -n shop -l app=a --overwrite tier=db
-func relabelling(newObj, oldObj map[string]any, in string) (command string, needed bool) {
+func relabelling(newObj, oldObj map[string]any) (command string, needed bool) {
 	labels := func(obj map[string]any) (map[string]any, bool) {
 		selector := fieldpath.Object(obj, "spec", "selector")
 		_, expressions := selector["matchExpressions"]
@@ -199,12 +193,13 @@ func relabelling(newObj, oldObj map[string]any, in string) (command string, need
 		selected = append(selected, fmt.Sprintf("%s=%v", name, was[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if is[name] != was[name] {
+		if !jsonvalue.Equal(is[name], was[name]) {
 			added = append(added, shell.Quote(fmt.Sprintf("%s=%v", name, is[name])))
 		}
 	}
-	command = "kubectl label pods" + in + " -l " + shell.Quote(strings.Join(selected, ",")) + " --overwrite " + strings.Join(added, " ")
-	return command, len(added) > 0
+	pods := kind.Target("pods", fieldpath.Text(newObj, "metadata", "namespace"))
+	command = "kubectl label " + pods + " -l " + shell.Quote(strings.Join(selected, ",")) + " --overwrite "
+	return command + strings.Join(added, " "), len(added) > 0
 }
 
 // largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and

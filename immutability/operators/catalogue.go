@@ -33,8 +33,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
-	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no
@@ -295,11 +293,7 @@ func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) resul
 		around.Add(v.Row.First, v.Row.Then, v.Row.How)
 	}
 	r.Message = around.Message(r.Message)
-	target := shell.Quote(k.Plural + "." + k.Group + "/" + text(newObj, "metadata.name"))
-	if namespace := text(newObj, "metadata.namespace"); namespace != "" {
-		target += " -n " + shell.Quote(namespace)
-	}
-	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", tool.KubectlApply, "{target}", target)
-	r.How = k.source.Ways(fill, around)
+	target := kind.Target(k.Plural+"."+k.Group+"/"+text(newObj, "metadata.name"), text(newObj, "metadata.namespace"))
+	r.How = k.source.Ways(strings.NewReplacer(kind.Words(target)...), around)
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -14,7 +15,21 @@ import (
 //	row   {field: spec.clusterIP, edit: "leave {path} out"}  an edit, so that nothing is replaced
 //	row   {field: spec.selector, first: "scale to zero"}     a step before the replacement
 //
-// The packages of the sources fill in {delete}, {apply} and the like.
+// Words fills in {delete}, {apply} and {target}; the packages of the sources fill in what else their data has.
+
+// Target returns the arguments that name an object for kubectl: such as deployment/web, and its namespace unless it is
+// "".
+func Target(object, namespace string) string {
+	if namespace == "" {
+		return shell.Quote(object)
+	}
+	return shell.Quote(object) + " -n " + shell.Quote(namespace)
+}
+
+// Words returns the pairs for strings.NewReplacer that fill in {target}, {delete} and {apply}.
+func Words(target string) []string {
+	return []string{"{target}", target, "{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply}
+}
 
 // Around is what the rows that an update breaks say about the ways out.
 type Around struct {
