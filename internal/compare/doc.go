@@ -15,7 +15,7 @@
 // The chapters, each of which uses only those below it:
 //
 //	compare          Check: the steps in order
-//	bases            two reports of one change, compared with two merge bases
+//	merge_bases      two reports of one change, compared with two merge bases
 //	caveats          warnings about the check as a whole
 //	record           verdicts become entries of the report
 //	accepted         accepted violations
@@ -31,7 +31,7 @@
 //	moved            objects that move to another version
 //	kinds            the definitions of each kind, from all sources
 //	data             built-in kinds, operators, and transition rules of CRDs that are not at hand
-//	open             OpenAPI documents and JSON Schemas
+//	openapi          OpenAPI documents and JSON Schemas
 //	custom           custom resources, judged by a CRD
 //	applied          the object that an apply of a custom resource stores
 //	serverside       refusals of server-side applies

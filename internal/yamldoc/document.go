@@ -51,9 +51,6 @@ type Document struct {
 	prefix []any // steps from the document's root to Object: nil, or into the items of a List
 }
 
-// maxLists bounds how many Lists may be nested.
-const maxLists = 100
-
 // Read reads every object of a file: YAML of one or more documents, JSON, or JSON objects one after another. The items
 // of a List count as objects of their own; empty documents are skipped. The name is used in messages only.
 //
@@ -105,74 +102,23 @@ func expand(name string, roots []root, errs []*Error) ([]*Document, error) {
 	return documents, err
 }
 
-// appendTo appends d, or when it is a list its items, to list.
-func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
-	items, ok := d.listItems()
-	if !ok {
-		return append(list, d)
-	}
-	kind, _ := d.Object["kind"].(string)
-	if len(d.prefix) > 2*maxLists {
-		*errs = append(*errs, d.Errorf(nil, "it is a list within more than %d lists; write the objects out", maxLists))
-		return list
-	}
-	for i, item := range items {
-		object, ok := item.(map[string]any)
-		if !ok {
-			*errs = append(*errs, d.Errorf([]any{"items", i}, "it is %s; the items of a %s are objects", Describe(item), kind))
-			continue
-		}
-		d.complete(object, strings.TrimSuffix(kind, "List"))
-		steps := append(slices.Clone(d.prefix), "items", i)
-		list = (&Document{File: d.File, Number: d.Number, Object: object, source: d.source, prefix: steps}).appendTo(list, errs)
-	}
-	return list
-}
-
-// complete gives an item without a kind the kind and the apiVersion of its list, as lists of one kind are written.
-func (d *Document) complete(item map[string]any, kind string) {
-	hasKind, hasVersion := isText(item["kind"]), isText(item["apiVersion"])
-	if hasKind || kind == "" || hasVersion && item["kind"] != nil && item["kind"] != "" {
-		return
-	}
-	item["kind"] = kind
-	if version := d.Object["apiVersion"]; !hasVersion && isText(version) {
-		item["apiVersion"] = version
-	}
-}
-
-// listItems returns the items of a list of objects. As for kubectl, that is any object with a kind and a list of items,
-// with a metadata.name or without. kubectl refuses a list with an item that is not an object, or with neither an
-// apiVersion nor one in its items: unless its kind ends in "List", such a document is something else, such as the
-// values of a chart.
-func (d *Document) listItems() ([]any, bool) {
-	items, ok := d.Object["items"].([]any)
-	kind, _ := d.Object["kind"].(string)
-	if !ok || kind == "" || strings.HasSuffix(kind, "List") {
-		return items, ok && kind != ""
-	}
-	hasVersion := isText(d.Object["apiVersion"])
-	for _, item := range items {
-		if _, isObject := item.(map[string]any); !isObject {
-			return nil, false
-		}
-		hasVersion = hasVersion || isText(fieldpath.Value(item, "apiVersion")) && isText(fieldpath.Value(item, "kind"))
-	}
-	return items, hasVersion
-}
-
-// isText reports whether v is a string that is not empty.
-func isText(v any) bool {
-	text, _ := v.(string)
-	return text != ""
-}
-
 // Place is a place in one of several files.
 type Place struct {
 	File string
 	Position
 	// From is the file that the value came through, where several places may have made it; otherwise it is "".
 	From string
+}
+
+// Position is a place in a file, counted from 1 in lines and characters. The zero Position is an unknown place.
+type Position struct{ Line, Column int }
+
+// String returns "line:column", or "" where the position is unknown.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }
 
 // Position returns the place of the value that steps lead to, each step a member name (string) or an index (int): for a

@@ -9,10 +9,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
-	"io"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -309,91 +305,4 @@ func (a *alert) addWays(r *compare.Report, s *result.Subject) {
 			return
 		}
 	}
-}
-
-// placeOf returns where a field is.
-func placeOf(s *result.Subject) token.Position {
-	return token.Position{Filename: s.File, Line: s.Line, Column: s.Column}
-}
-
-// relative returns file as seen from the working directory, when it is below it.
-func relative(file string) string {
-	if !filepath.IsAbs(file) {
-		return filepath.ToSlash(filepath.Clean(file))
-	}
-	if dir, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
-			return filepath.ToSlash(rel)
-		}
-	}
-	return filepath.ToSlash(file)
-}
-
-// inRepository returns file as seen from the root of the repository that the working directory is in, as code review
-// tools name it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in
-// the root. A file of OLD is named without its revision, as a file of the change.
-func inRepository(file string) string {
-	if revision := ofRevision.FindString(file); revision != "" {
-		return strings.TrimPrefix(file, revision)
-	}
-	dir, err := os.Getwd()
-	if err != nil || file == manifest.AcceptFile {
-		return relative(file)
-	}
-	full := file
-	if !filepath.IsAbs(file) {
-		full = filepath.Join(dir, file)
-	}
-	for root := dir; ; root = filepath.Dir(root) {
-		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
-			if below, err := filepath.Rel(root, full); err == nil && filepath.IsLocal(below) {
-				return filepath.ToSlash(below)
-			}
-			return relative(file)
-		}
-		if root == filepath.Dir(root) {
-			return relative(file)
-		}
-	}
-}
-
-// ofRevision begins the name of a file of OLD under --git, which is below the root: "aed0dd7d7288:apps/web.yaml".
-var ofRevision = regexp.MustCompile(`^[0-9a-f]{12}:`)
-
-// githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
-var githubFormat = Format{
-	Name:  "github",
-	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r), headline(r, false)) },
-	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r), lintSummary(r, false)) },
-}
-
-// writeGitHub prints the commands, and the summary for the log: GitHub shows a few of many annotations only.
-func writeGitHub(w io.Writer, alerts []alert, summary string) error {
-	for i := range alerts {
-		a := &alerts[i]
-		command := a.level
-		if command == "note" {
-			command = "notice"
-		}
-		var properties []string
-		property := func(name, value string) {
-			properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
-		}
-		if manifest.IsFile(a.at.Filename) {
-			property("file", inRepository(a.at.Filename))
-			if a.at.Line > 0 {
-				property("line", fmt.Sprint(a.at.Line))
-			}
-			if a.at.Column > 0 {
-				property("col", fmt.Sprint(a.at.Column))
-			}
-		}
-		property("title", a.title)
-		message := PrintableLines(a.text())
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData.Replace(message)); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(w, PrintableLines(summary))
-	return err
 }

@@ -32,7 +32,7 @@
 //
 //	set            the Applications of an ApplicationSet
 //	generator      the parameters of its template: lists, matrices, merges
-//	git            parameters from the directories and files of a repository
+//	generator_git  parameters from the directories and files of a repository
 //	template       values and templates of an ApplicationSet filled in
 //	source         what a source of an Application reads and renders
 //	chart          a source that is a chart
