@@ -89,8 +89,9 @@ func changedAround(obj map[string]any) map[string]any {
 func reordered(obj map[string]any) map[string]any {
 	out := copyOf(obj)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, list := range out["spec"].(map[string]any) {
-		if list, ok := list.([]any); ok {
+	spec := out["spec"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(spec)) {
+		if list, ok := spec[name].([]any); ok {
 			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -357,7 +358,9 @@ func (m maker) change(v reflect.Value, depth int) {
 			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		}
 	case reflect.Map:
-		for _, key := range v.MapKeys() {
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, key := range keys {
 			if m.chance(40) {
 				value := reflect.New(v.Type().Elem()).Elem()
 				value.Set(v.MapIndex(key))

@@ -3,6 +3,7 @@ package kind
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -222,7 +223,8 @@ func (r *updater) list(s *spec.Schema, depth int) []any {
 
 func (r *updater) object(s *spec.Schema, depth int) map[string]any {
 	fields := map[string]any{}
-	for name, property := range s.Properties {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
 		required := slices.Contains(s.Required, name)
 		if (r.names[name] || required) && depth < 12 && (r.IntN(3) > 0 || required && r.IntN(20) > 0) {
 			fields[name] = r.value(&property, depth+1)
@@ -244,7 +246,8 @@ func (r *updater) change(s *spec.Schema, v any, depth int) any {
 	switch v := v.(type) {
 	case map[string]any:
 		fields := map[string]any{}
-		for name, member := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			member := v[name]
 			property, ok := s.Properties[name]
 			if !ok && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 				property, ok = *s.AdditionalProperties.Schema, true
@@ -256,9 +259,10 @@ func (r *updater) change(s *spec.Schema, v any, depth int) any {
 				fields[name] = r.change(&property, member, depth+1)
 			}
 		}
-		for name, member := range r.object(s, depth) {
+		made := r.object(s, depth)
+		for _, name := range slices.Sorted(maps.Keys(made)) {
 			if _, ok := fields[name]; !ok && r.IntN(10) == 0 {
-				fields[name] = member
+				fields[name] = made[name]
 			}
 		}
 		return fields

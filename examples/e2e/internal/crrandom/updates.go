@@ -191,8 +191,8 @@ func (c *changes) otherList(v []any) []any {
 	default:
 		item := jsonvalue.Clone(v[i])
 		if members, ok := item.(obj); ok {
-			for name, member := range members {
-				if text, ok := member.(string); ok && c.IntN(2) == 0 {
+			for _, name := range slices.Sorted(maps.Keys(members)) {
+				if text, ok := members[name].(string); ok && c.IntN(2) == 0 {
 					members[name] = text + "2"
 				}
 			}
