@@ -42,6 +42,13 @@ func TestRecord(t *testing.T) {
 		return map[string]string{"apps/shop.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n" +
 			"  sources: [" + sources + "]\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n", "values/shop.yaml": "class: fast\n"}
 	}
+	externalSecret := func(target, class string) string {
+		return "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: made, namespace: default}\n" +
+			"spec: {secretStoreRef: {name: store}, target: {name: " + target + ", template: {data: {values.yaml: 'class: " + class + "', CLASS: " + class + "}}}}\n"
+	}
+	jsonnet := with(application("{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: app, directory: {jsonnet: {libs: [libs]}}}"),
+		"app/map.jsonnet", "// it's \"one\"\n(import 'lib.libsonnet') + (import \"all/b.libsonnet\")\n", "app/lib.libsonnet", "{a: 1}\n",
+		"libs/all/b.libsonnet", "{b: importstr 'text.txt'}\n", "libs/all/text.txt", "one\n", "libs/other.libsonnet", "{b: 1}\n")
 	setOf := func(generators, path string) string { // a set for clusters
 		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: sets, namespace: argocd}\nspec:\n  generators: [" + generators + "]\n" +
 			"  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n" +
@@ -99,6 +106,29 @@ func TestRecord(t *testing.T) {
 			"apps/kustomization.yaml": "resources: [r.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: values, namespace: default, files: [values.yaml]}]\n",
 			"apps/values.yaml":        "class: fast\n", "apps/r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: ConfigMap, name: values}]")},
 			[]string{"apps/values.yaml", "class: slow\n"}, false},
+		{"values of a HelmRelease from a Secret that an ExternalSecret makes", map[string]string{
+			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"), "v.yaml": externalSecret("values", "fast")},
+			[]string{"v.yaml", externalSecret("values", "slow")}, false},
+		{"values of a HelmRelease with a chart of the tree from a Secret that an ExternalSecret makes", with(fluxFiles(),
+			"apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "values: {class: fast}", "valuesFrom: [{kind: Secret, name: values}]", 1), "v.yaml", externalSecret("values", "fast")),
+			[]string{"v.yaml", externalSecret("values", "slow")}, false},
+		{"variables of a Flux Kustomization from a Secret that an ExternalSecret makes", with(fluxFiles(), "clusters/home/apps.yaml",
+			strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: Secret, name: vars}]", 1),
+			"v.yaml", strings.Replace(externalSecret("vars", "fast"), "namespace: default", "namespace: flux-system", 1)),
+			[]string{"v.yaml", strings.Replace(externalSecret("vars", "slow"), "namespace: default", "namespace: flux-system", 1)}, false},
+		{"an ExternalSecret that makes no values", map[string]string{
+			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"), "v.yaml": externalSecret("login", "fast"),
+			"other.yaml": strings.Replace(externalSecret("values", "fast"), "namespace: default", "namespace: other", 1)},
+			[]string{"v.yaml", externalSecret("login", "slow"), "other.yaml", strings.Replace(externalSecret("values", "slow"), "namespace: default", "namespace: other", 1)}, true},
+		{"a HelmRelease whose chart comes into the tree", with(fluxFiles(), "apps/release.yaml", strings.Replace(strings.Replace(fluxFiles()["apps/release.yaml"], "./charts/shop", "shop", 1), "kind: GitRepository", "kind: HelmRepository", 1)),
+			[]string{"apps/release.yaml", fluxFiles()["apps/release.yaml"]}, false},
+		{"an Application whose source comes into the tree", map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "chart: shop", 1)},
+			[]string{"apps/shop.yaml", argoFiles()["apps/shop.yaml"], "shop/claim.yaml", claim("data", "slow")}, false},
+		{"a library of a program in jsonnet", jsonnet, []string{"app/lib.libsonnet", "{a: 2}\n"}, false},
+		{"a file of a library for jsonnet", jsonnet, []string{"libs/all/b.libsonnet", "{b: 2}\n"}, false},
+		{"a text that a library for jsonnet imports", jsonnet, []string{"libs/all/text.txt", "two\n"}, false},
+		{"a file that no program in jsonnet imports", jsonnet, []string{"libs/other.libsonnet", "{b: 2}\n"}, true},
+
 		{"the tag of an OCIRepository", map[string]string{"r.yaml": release("chartRef: {kind: OCIRepository, name: shop}"), "s.yaml": source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 1.0.0}")},
 			[]string{"s.yaml", source("OCIRepository", "url: 'oci://example.com/shop', ref: {tag: 2.0.0}")}, false},
 		{"the tag of a GitRepository", map[string]string{"r.yaml": release(chartOf("GitRepository")), "s.yaml": source("GitRepository", "url: 'https://example.org/charts', ref: {tag: v1.0.0}")},
@@ -417,6 +447,8 @@ func TestFates(t *testing.T) {
 		{"a template that becomes a manifest", map[string]string{"claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"claim.yaml", claim("data", "fast")}, false},
 		{"a template of a chart that the tree lacks", map[string]string{"shop/templates/claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"shop/templates/claim.yaml", "{{ include \"other\" . }}\n"}, false},
 		{"values that no rendering uses", with(chart, "shop/values_prod.yaml", override), []string{"shop/values_prod.yaml", "class: slow\n"}, false},
+		{"values in a directory for them", with(chart, "shop/values/prod.yaml", override), []string{"shop/values/prod.yaml", "class: slow\n"}, false},
+		{"values in JSON", with(chart, "shop/values-prod.json", "{}\n"), []string{"shop/values-prod.json", "{\"class\": \"slow\"}\n"}, false},
 
 		{"values of an environment", with(chart, "shop/values-prod.yaml", override), []string{"shop/values-prod.yaml", "image: b\n"}, true},
 		{"a workflow", map[string]string{"a.yaml": claim("data", "fast"), ".github/workflows/ci.yaml": "on: push\n", ".github/kind.yaml": "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n"},

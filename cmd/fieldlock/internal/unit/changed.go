@@ -92,7 +92,7 @@ func (c *comparison) add(p unitPair) {
 		return
 	case oldErr != nil && p.new != nil:
 		n := c.olds.changedNotCovered(p.old, oldErr)
-		n.Reason = "there is nothing to compare with, since OLD cannot be rendered: " + n.Reason
+		n.Reason = noBaseline + n.Reason
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
 	case oldErr != nil:

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // Compare finds what two trees deploy, and renders and reads what differs.
@@ -107,7 +109,8 @@ func (c *comparison) checkUnits() {
 	}
 }
 
-// addElsewhere lists the definitions of units whose files are not in the tree.
+// addElsewhere lists the definitions of units whose files are not in the tree, and the units of NEW whose files were not
+// in the tree of OLD, such as the release of a chart that the change copies into the tree.
 func (c *comparison) addElsewhere() {
 	olds, names := map[string][]*Unit{}, map[string]bool{}
 	for _, u := range c.olds.elsewhere {
@@ -126,6 +129,12 @@ func (c *comparison) addElsewhere() {
 		news[i].isNew = !names[news[i].Kind+" "+news[i].Unit]
 	}
 	c.out.NotCovered = append(c.out.NotCovered, news...)
+	for _, p := range c.pairs {
+		if p.new != nil && p.old == nil && len(olds[p.new.String()]) > 0 {
+			_, _, reason := p.new.place(olds[p.new.String()][0].Err)
+			c.out.NotCovered = append(c.out.NotCovered, c.news.changedNotCovered(p.new, &rendered.NotCovered{Reason: noBaseline + reason}))
+		}
+	}
 }
 
 // identifyChanges adds a digest to what changed and is not covered, of all that both sides have of it. An acceptance

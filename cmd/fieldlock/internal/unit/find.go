@@ -18,7 +18,10 @@ import (
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{}, candidates: newCandidates(t, e.shared)}
+	s := &side{
+		engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, doubts: map[string][]*Unit{},
+		candidates: newCandidates(t, e.shared, e.Builtin),
+	}
 	if e.Plain {
 		return s, nil
 	}

@@ -28,6 +28,9 @@ type meaning struct {
 	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
 	contents map[string]string
 	apart    map[string]bool
+	// makers identify the content of the objects that may make this one in the cluster, by their files: an
+	// ExternalSecret, a SealedSecret.
+	makers map[string]string
 }
 
 // content identifies the content of the object, "" for none.
@@ -60,13 +63,18 @@ func inOrder[V any](of map[flux.Reference]V) []flux.Reference {
 type candidates struct {
 	tree       Tree
 	shared     *yamldoc.Shared
-	found      map[string][]fileObject      // what objects has found
-	generators map[string][]byte            // the kustomization files that generate objects
-	generates  map[string]map[string]string // what generated has found
+	found      map[string][]fileObject              // what objects has found
+	generators map[string][]byte                    // the kustomization files that generate objects
+	generates  map[string]map[string]string         // what generated has found
+	makes      map[flux.Reference]map[string]string // what makers has found
+	builtin    func(group, kind string) bool
 }
 
-func newCandidates(t Tree, shared *yamldoc.Shared) *candidates {
-	return &candidates{tree: t, shared: shared, found: map[string][]fileObject{}, generates: map[string]map[string]string{}}
+func newCandidates(t Tree, shared *yamldoc.Shared, builtin func(group, kind string) bool) *candidates {
+	return &candidates{
+		tree: t, shared: shared, builtin: builtin, found: map[string][]fileObject{}, generates: map[string]map[string]string{},
+		makes: map[flux.Reference]map[string]string{},
+	}
 }
 
 // fileObject is an object of a file.
@@ -157,6 +165,65 @@ func (c *candidates) generated(r flux.Reference) map[string]string {
 	}
 	c.generates[key] = all
 	return all
+}
+
+// makers identify, for each file, the custom resources that may make the ConfigMap or Secret which a reference means.
+// They are in its namespace and have its name in a field: as their own name, or as the name of their target.
+func (c *candidates) makers(r flux.Reference) map[string]string {
+	if all, known := c.makes[r]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+		return all
+	}
+	all := map[string]string{}
+	for _, file := range c.tree.Paths() {
+		if !manifest.HasObjects(file) {
+			continue
+		}
+		data, err := c.tree.ReadFile(file)
+		if err != nil || !mentions(data, r.Name) {
+			continue
+		}
+		documents, _, _ := c.shared.Read(file, data)
+		for _, d := range documents {
+			namespace := fieldpath.Text(d.Object, "metadata", "namespace")
+			here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
+			if here && c.isCustom(d.Object) && holdsText(d.Object, r.Name) {
+				made := maps.Clone(d.Object)
+				delete(made, "metadata")
+				all[file] += "\x00" + digestOf(made)
+			}
+		}
+	}
+	c.makes[r] = all
+	return all
+}
+
+// isCustom reports whether an object is a custom resource of another tool than those that define units.
+func (c *candidates) isCustom(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	group, _, ok := strings.Cut(apiVersion, "/")
+	switch {
+	case !ok, group == "argoproj.io", strings.HasSuffix(group, ".toolkit.fluxcd.io"), group == "kustomize.config.k8s.io":
+		return false
+	}
+	return c.builtin == nil || !c.builtin(group, kind)
+}
+
+// holdsText reports whether a text is a value in another one.
+func holdsText(in any, text string) bool {
+	switch x := in.(type) {
+	case string:
+		return x == text
+	case map[string]any:
+		for _, value := range x {
+			if holdsText(value, text) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(x, func(item any) bool { return holdsText(item, text) })
+	}
+	return false
 }
 
 // contentOf identifies what decides of an object that definitions refer to, and the files that a HelmChart names.

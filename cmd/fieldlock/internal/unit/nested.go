@@ -117,7 +117,7 @@ func (d *discovery) scan() {
 // clarify defines a unit again that may refer to several objects, now that it is known which units read their files.
 func (d *discovery) clarify(u *Unit) {
 	for _, m := range u.refers {
-		if len(m.contents) > 1 {
+		if len(m.contents) > 1 || len(m.makers) > 0 {
 			d.redefine(u, nil)
 			return
 		}

@@ -122,7 +122,8 @@ func (c *comparison) keepMeaning(n, old *Unit) {
 	}
 }
 
-// unsure returns a file with an object that a unit may refer to as well and that changes, "" for none.
+// unsure returns a file with an object that a unit may refer to as well, or that may make what it refers to, and that
+// changes; "" for none.
 func (n *Unit) unsure(old *Unit) string {
 	for _, r := range inOrder(n.refers) {
 		now, was := n.refers[r], old.refers[r]
@@ -133,6 +134,11 @@ func (n *Unit) unsure(old *Unit) string {
 			content, before := now.contents[file], was.contents[file]
 			counts := content != "" && !now.apart[file] || before != "" && !was.apart[file]
 			if counts && content != before && (content != "" && content != now.content() || before != "" && before != was.content()) {
+				return file
+			}
+		}
+		for _, file := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(now.makers)), maps.Keys(was.makers))) {
+			if now.makers[file] != was.makers[file] {
 				return file
 			}
 		}

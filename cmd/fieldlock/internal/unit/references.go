@@ -86,6 +86,8 @@ func (d *reading) meaning(r flux.Reference) *meaning {
 		}
 	}
 	maps.Copy(m.contents, d.candidates.generated(r))
+	m.makers = maps.Clone(d.candidates.makers(r))
+	maps.DeleteFunc(m.makers, func(file, _ string) bool { return d.isElsewhere(d.unit, file) })
 	m.files = slices.Sorted(maps.Keys(m.contents))
 	if len(m.files) > 1 {
 		m.files = slices.DeleteFunc(m.files, func(file string) bool {

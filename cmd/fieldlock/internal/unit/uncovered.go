@@ -24,6 +24,9 @@ type NotCovered struct {
 	Change string `json:"-"`
 }
 
+// noBaseline begins the reason why the objects of a unit are compared with nothing.
+const noBaseline = "there is nothing to compare with, since OLD cannot be rendered: "
+
 // notCovered describes a unit that cannot be rendered.
 func (s *side) notCovered(u *Unit, err error) NotCovered {
 	file, line, reason := u.place(err)

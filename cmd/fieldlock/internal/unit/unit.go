@@ -322,7 +322,7 @@ func (u *Unit) definition() []byte {
 	}
 	var contents []string
 	for _, m := range u.refers {
-		contents = slices.AppendSeq(contents, maps.Values(m.contents))
+		contents = slices.AppendSeq(slices.AppendSeq(contents, maps.Values(m.contents)), maps.Values(m.makers))
 	}
 	return append(u.deciding(), strings.Join(sorted(contents), "\x00")...)
 }

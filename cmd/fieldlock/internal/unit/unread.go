@@ -78,19 +78,28 @@ func (s *side) isHiddenManifest(name string) (found bool) {
 }
 
 // namedAsValues reports whether a file has the name of one with values for an environment: values-prod.yaml,
-// prod.values.yaml.
+// prod.values.yaml, values/prod.yaml.
 func namedAsValues(name string) bool {
+	ext := path.Ext(name)
+	if ext != ".yaml" && ext != ".yml" && ext != ".json" {
+		return false
+	}
 	base := path.Base(name)
-	stem := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
-	return stem != base && stem != "values" && (strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values"))
+	stem := strings.TrimSuffix(base, ext)
+	return path.Base(path.Dir(name)) == "values" ||
+		stem != "values" && (strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")) && base != "values.schema.json"
 }
 
-// areValues reports whether a file is beside the Chart.yaml of an application.
+// areValues reports whether a file is beside the Chart.yaml of an application, or in a directory for values there.
 func (s *side) areValues(name string) bool {
 	if !exists(s.tree, name) {
 		return false
 	}
-	data, err := s.tree.ReadFile(path.Join(path.Dir(name), "Chart.yaml"))
+	dir := path.Dir(name)
+	if path.Base(dir) == "values" && !exists(s.tree, path.Join(dir, "Chart.yaml")) {
+		dir = path.Dir(dir)
+	}
+	data, err := s.tree.ReadFile(path.Join(dir, "Chart.yaml"))
 	return err == nil && !library.Match(data)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -64,6 +65,41 @@ func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// imported returns the files that the jsonnet programs among some files may import. A path in an import is always
+// written out: each text between quotes may be one, from the directory of the program, from that of the source, or from
+// a library below the root.
+func (s *Source) imported(tree fs.FS, files []string) []string {
+	from := []string{s.Path}
+	if spec := s.spec.Directory; spec != nil && spec.Jsonnet != nil {
+		for _, lib := range spec.Jsonnet.Libs {
+			from = append(from, path.Clean(strings.TrimPrefix(lib, "/")))
+		}
+	}
+	var found []string
+	programs := slices.DeleteFunc(slices.Clone(files), func(name string) bool { return path.Ext(name) != ".jsonnet" })
+	for seen := map[string]bool{}; len(programs) > 0; programs = programs[1:] {
+		content, err := fs.ReadFile(tree, programs[0])
+		if err != nil {
+			continue
+		}
+		quoted := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune("\"'\n", r) })
+		for _, text := range quoted {
+			for _, dir := range slices.Concat(from, []string{path.Dir(programs[0])}) {
+				name := path.Join(dir, text)
+				if info, err := fs.Stat(tree, name); seen[name] || err != nil || !info.Mode().IsRegular() {
+					continue
+				}
+				seen[name] = true
+				found = append(found, name)
+				if ext := path.Ext(name); ext == ".jsonnet" || ext == ".libsonnet" {
+					programs = append(programs, name)
+				}
+			}
+		}
+	}
+	return found
 }
 
 // manifests returns the objects of a directory source, without those that git-crypt has encrypted.

@@ -56,7 +56,9 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere, Lacking: a.Lacking})
 		}
 	default:
-		files, err = s.manifestFiles(tree)
+		if files, err = s.manifestFiles(tree); err == nil {
+			files = append(files, s.imported(tree, files)...)
+		}
 		if a.Lacking != nil {
 			a.Lacking.Apart = map[string]bool{}
 			for _, name := range files {
