@@ -92,7 +92,8 @@ func Strict[T any](judge Judge) Judge {
 	}
 }
 
-// Defaulted is a judge that sees the defaults of the CRD's schema, an object in JSON.
+// Defaulted is a judge that sees the defaults of the CRD's schema, an object in JSON. A list in it has the defaults of
+// each item.
 func Defaulted(defaults string, judge Judge) Judge {
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
 		return judge(ctx, filled(newJSON, defaults), filled(oldJSON, defaults))
@@ -114,18 +115,29 @@ func filled(object []byte, defaults string) []byte {
 
 // fill returns value with the members of defaults that it lacks.
 func fill(value, defaults any) any {
-	object, isObject := value.(map[string]any)
-	from, _ := defaults.(map[string]any)
-	switch {
-	case value == nil:
-		return defaults
-	case !isObject:
-		return value
+	switch defaults := defaults.(type) {
+	case map[string]any:
+		if value == nil {
+			value = map[string]any{}
+		}
+		if object, isObject := value.(map[string]any); isObject {
+			for name, member := range defaults {
+				if filled := fill(object[name], member); filled != nil {
+					object[name] = filled
+				}
+			}
+		}
+	case []any:
+		items, _ := value.([]any)
+		for i := range items {
+			items[i] = fill(items[i], defaults[0])
+		}
+	default:
+		if value == nil {
+			return defaults
+		}
 	}
-	for name, member := range from {
-		object[name] = fill(object[name], member)
-	}
-	return object
+	return value
 }
 
 // badCase begins the error about a case that no cluster can have.

@@ -14,11 +14,16 @@ import (
 	"github.com/fieldlock/fieldlock/examples/operators/askserver"
 )
 
+// defaults are those of the CRD's schema.
+const defaults = `{"spec": {"replicatedJobs": [{"groupName": "default", "replicas": 1}]}}`
+
 func main() {
 	schemes := runtime.NewSchemeBuilder(v1alpha2.AddToScheme, corev1.AddToScheme) // it has a webhook for pods too
 	judges, err := askserver.Judges(schemes.AddToScheme, webhooks.Setup)
 	if err != nil {
 		log.Fatal(err)
 	}
+	const kind = "jobset.x-k8s.io/v1alpha2 JobSet"
+	judges[kind] = ask.Defaulted(defaults, judges[kind])
 	ask.Main(context.Background(), judges)
 }
