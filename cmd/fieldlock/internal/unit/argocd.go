@@ -17,7 +17,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/tool"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // applications are Argo CD's Applications.
@@ -114,9 +113,8 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var all, refers []string
 	var failed error
 	var absent *rendered.NotCovered
-	decides := map[string]bool{} // whether a file decides about something that is missing
+	var parts []part
 	inputs := map[string]bool{}
-	var inPart []*rendered.Lacking // of the sources whose files may decide
 	for i := range a.Sources {
 		if missing := a.Lacks(i); missing != nil {
 			absent = cmp.Or(absent, missing)
@@ -136,13 +134,7 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 		if failed == nil && err != nil {
 			failed = at(u.File, err)
 		}
-		whole := absent != nil && lacking.First == nil && !source.Fetched && !slices.ContainsFunc(files, func(name string) bool { return mayLack(t, name) })
-		for _, name := range files {
-			decides[name] = decides[name] || !whole && !lacking.Apart[name]
-		}
-		if !whole && len(files) > 0 {
-			inPart = append(inPart, lacking)
-		}
+		parts = append(parts, part{files, lacking.Decides})
 		maps.Copy(inputs, lacking.Inputs)
 		u.lacking.First = cmp.Or(u.lacking.First, lacking.First)
 		all = append(all, files...)
@@ -156,32 +148,41 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	if absent != nil {
 		u.lacking.Lacks(at(u.File, absent))
 	}
-	for _, name := range refers {
-		decides[name] = true
-	}
-	if first := u.lacking.First; len(inPart) == 1 && !slices.ContainsFunc(refers, isKustomization) {
-		u.lacking = *inPart[0]
-		u.lacking.First, u.lacking.Local = first, maps.Clone(u.lacking.Local)
-		maps.DeleteFunc(u.lacking.Local, func(name string, _ bool) bool { return slices.Contains(refers, name) })
-	}
-	u.lacking.Apart, u.lacking.Inputs = map[string]bool{}, inputs
-	for name, does := range decides {
-		u.lacking.Apart[name] = !does
-	}
+	u.lacking.Inputs = inputs
+	u.lacking.Decides = func(has rendered.Has) (rendered.Decision, bool) { return together(parts, refers, has), true }
 	return sorted(append(all, refers...)), nil
 }
 
-// mayLack reports whether rendering may find that something is missing for a file: a dependency of a chart, or what the
-// file has encrypted.
-func mayLack(t Tree, name string) bool {
-	if path.Base(name) == "requirements.yaml" || path.Ext(name) == ".tgz" {
-		return true
+// part is a source of an Application: its files, and what they decide about what it lacks.
+type part struct {
+	files   []string
+	decides rendered.Decides
+}
+
+// together returns what decides about the missing part of an Application: what each source that lacks something says,
+// and the files that missing sources refer to.
+func together(parts []part, refers []string, has rendered.Has) rendered.Decision {
+	all, whole := rendered.Decision{Files: map[string]string{}}, slices.Clone(refers)
+	for _, p := range parts {
+		of, lacks := rendered.Decision{}, true // of a chart that is fetched, all decides
+		if p.decides != nil {
+			of, lacks = p.decides(has)
+		}
+		if !lacks {
+			of = rendered.Decision{}
+		}
+		for _, name := range p.files {
+			text, inPart := of.Files[name]
+			if all.Files[name] += text; lacks && !inPart {
+				whole = append(whole, name)
+			}
+		}
+		all.Renames, all.Hashes = all.Renames || of.Renames, all.Hashes || of.Hashes
 	}
-	lacks := false
-	err := scan(t, name, func(data []byte) {
-		lacks = yamldoc.IsEncrypted(data) || path.Base(name) == "Chart.yaml" && bytes.Contains(data, []byte("dependencies"))
-	})
-	return err != nil || lacks
+	for _, name := range whole {
+		delete(all.Files, name)
+	}
+	return all
 }
 
 // application reads the Application of a specification.

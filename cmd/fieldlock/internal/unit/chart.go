@@ -55,6 +55,7 @@ func charts() *kind {
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		files, err := helm.Files(t, u.dir)
+		u.lacking.Decides = helm.Decides(files)
 		spec := decode[chartSpec](u.spec)
 		for _, name := range spec.Values {
 			if !exists(t, name) {

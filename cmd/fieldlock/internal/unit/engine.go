@@ -5,9 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -151,93 +148,39 @@ func (s *side) lacks(u *Unit) *rendered.NotCovered {
 	return s.result(u).lacks
 }
 
-// decides identifies all that decides about the missing part of a unit: its definition, and all files but those that
-// decide only about their own objects. The names of objects decide, too, where kustomizations change them.
+// decides identifies all that decides about the missing part of a unit: its definition, what its files say about it,
+// and the names of objects to which it may refer.
 func (s *side) decides(u *Unit) string {
+	t := u.in(s.tree)
+	has := func(name string, is func(data []byte) bool) (found bool) {
+		scan(t, name, func(data []byte) { found = is(data) })
+		return found
+	}
+	var of rendered.Decision
+	if u.lacking.Decides != nil {
+		of, _ = u.lacking.Decides(has)
+	}
 	h := sha256.New()
 	h.Write(u.deciding())
-	encrypted := map[string]bool{}
 	for _, name := range u.Reads {
-		if s.isEncrypted(u, name) {
-			encrypted[name] = true
+		text, inPart := of.Files[name]
+		if !inPart || has(name, yamldoc.IsEncrypted) {
+			text = name + "\x00" + state(t, name)
+		}
+		if text != "" {
+			fmt.Fprintf(h, "\x00%s", text)
 		}
 	}
-	l := &u.lacking
-	var says map[string]rendered.Says
-	if l.Says != nil {
-		says = l.Says()
-	}
-	for _, name := range u.Reads {
-		said, isKustomization := says[name]
-		switch {
-		case encrypted[name]:
-			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
-		case isKustomization:
-			addSaid(h, said, l.Workloads, encrypted)
-		case l.Apart[name] && !s.isHashed(u, name), l.Local[name] && len(encrypted) == 0, s.printsAlone(u, name):
-		default:
-			fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
-		}
-	}
-	if refer := l.Workloads || len(encrypted) > 0; refer && (l.Renames || l.Hashes) {
+	if of.Renames || of.Hashes {
 		objects, _ := s.render(u)
 		for _, o := range objects {
-			if kind, _ := o.Object["kind"].(string); l.Renames || kind == "ConfigMap" || kind == "Secret" {
+			if kind, _ := o.Object["kind"].(string); of.Renames || kind == "ConfigMap" || kind == "Secret" {
 				fmt.Fprintf(h, "\x00%s %s", kind, nameOf(o.Object))
 			}
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-// addSaid adds what a kustomization file says about what is missing.
-func addSaid(h io.Writer, said rendered.Says, workloads bool, encrypted map[string]bool) {
-	if said.Local && len(encrypted) == 0 {
-		return
-	}
-	fmt.Fprintf(h, "\x00%s", said.Text)
-	if workloads || len(encrypted) > 0 {
-		fmt.Fprintf(h, "\x00%s", said.Workloads)
-	}
-	if len(encrypted) == 0 {
-		return
-	}
-	fmt.Fprintf(h, "\x00%q", said.Dirs)
-	for _, name := range said.Files {
-		if encrypted[name] {
-			fmt.Fprintf(h, "\x00%s", name)
-		}
-	}
-}
-
-// isHashed reports whether a file may have an object whose name kustomize makes of its content.
-func (s *side) isHashed(u *Unit, name string) (hashed bool) {
-	scan(u.in(s.tree), name, func(data []byte) { hashed = hashing.Match(data) })
-	return hashed
-}
-
-// hashing matches an annotation that asks kustomize to add a hash to the name of an object.
-var hashing = regexp.MustCompile(`(?i)needs-?hash`)
-
-// isEncrypted reports whether a file of a unit is encrypted, so that it is a missing part itself.
-func (s *side) isEncrypted(u *Unit, name string) (encrypted bool) {
-	scan(u.in(s.tree), name, func(data []byte) { encrypted = yamldoc.IsEncrypted(data) })
-	return encrypted
-}
-
-// printsAlone reports whether a file is a template of a chart, and not one of which others use a part.
-func (s *side) printsAlone(u *Unit, name string) (alone bool) {
-	if !strings.Contains(name, "templates/") || !exists(u.in(s.tree), path.Join(u.dir, "Chart.yaml")) {
-		return false
-	}
-	scan(u.in(s.tree), name, func(data []byte) {
-		alone = !naming.Match(data)
-	})
-	return alone
-}
-
-// naming matches an action of a template that gives a part of it a name, by which others use it.
-var naming = regexp.MustCompile(`\{\{-?\s*(?:define|block)\b`)
 
 // builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit
 // has none: nil.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
@@ -66,6 +67,7 @@ func helmReleases() *kind {
 			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no chart " + h.Chart}
 		}
 		files, err := h.Files(t)
+		u.lacking.Decides = helm.Decides(files)
 		return slices.Clone(files), at(u.File, err)
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {

@@ -141,6 +141,18 @@ func (s *Source) manifests(tree fs.FS, lacking *rendered.Lacking) ([]rendered.Ob
 	return objects, nil
 }
 
+// decides tells that no file of a directory source decides about those among them that are encrypted.
+func decides(files []string) rendered.Decides {
+	return func(has rendered.Has) (of rendered.Decision, lacks bool) {
+		of.Files = map[string]string{}
+		for _, name := range files {
+			of.Files[name] = ""
+			lacks = lacks || has(name, yamldoc.IsEncrypted)
+		}
+		return of, lacks
+	}
+}
+
 // documentsOf returns the objects of a file. Argo CD skips a YAML file that has no objects and does not look like
 // manifests.
 func documentsOf(name string, content []byte) ([][]byte, error) {

@@ -12,6 +12,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
@@ -50,6 +51,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	switch kind {
 	case helmKind:
 		files, err = a.helmFiles(tree, s, a.environment(s, Options{}))
+		a.Lacking.DecidedBy(helm.Decides(files))
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
@@ -59,12 +61,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 		if files, err = s.manifestFiles(tree); err == nil {
 			files = append(files, s.imported(tree, files)...)
 		}
-		if a.Lacking != nil {
-			a.Lacking.Apart = map[string]bool{}
-			for _, name := range files {
-				a.Lacking.Apart[name] = true
-			}
-		}
+		a.Lacking.DecidedBy(decides(files))
 	}
 	if err != nil {
 		return nil, err

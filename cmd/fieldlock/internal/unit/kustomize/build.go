@@ -53,7 +53,6 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -162,14 +161,8 @@ func (k *kustomization) rewritten() ([]byte, error) {
 	spec := struct {
 		types.Kustomization `json:",inline"`
 		Resources           []string `json:"resources"`
-	}{k.Kustomization, append(k.replacedIn(k.Resources), k.charts...)}
+	}{withGenerators(k.Kustomization, func(of [2]string) bool { return !k.without[of] }), append(k.replacedIn(k.Resources), k.charts...)}
 	spec.Components = k.replacedIn(k.Components)
-	spec.ConfigMapGenerator = slices.DeleteFunc(slices.Clone(k.ConfigMapGenerator), func(g types.ConfigMapArgs) bool {
-		return k.without[[2]string{"ConfigMap", g.Name}]
-	})
-	spec.SecretGenerator = slices.DeleteFunc(slices.Clone(k.SecretGenerator), func(g types.SecretArgs) bool {
-		return k.without[[2]string{"Secret", g.Name}]
-	})
 	spec.HelmCharts, spec.HelmGlobals = nil, nil
 	return json.Marshal(spec)
 }

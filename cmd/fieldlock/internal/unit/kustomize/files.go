@@ -45,7 +45,7 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 			delete(w.files, name)
 		}
 	}
-	w.tellApart()
+	o.Lacking.DecidedBy(w.decides)
 	return slices.Sorted(maps.Keys(w.files)), nil
 }
 
@@ -128,11 +128,8 @@ func (w *walk) count(visits int, from reference, way []string) error {
 // follow follows all references, in the order in which kustomize does.
 func (k *kustomization) follow(w *walk) {
 	w.loadAll(k.dir, k.at(""), k.loaded())
-	for _, g := range k.ConfigMapGenerator {
-		k.generator(w, "ConfigMap", g.GeneratorArgs)
-	}
-	for _, g := range k.SecretGenerator {
-		k.generator(w, "Secret", g.GeneratorArgs)
+	for _, g := range generators(k.Kustomization) {
+		k.generator(w, g)
 	}
 	for _, r := range k.Resources {
 		w.note(k.resource(w, k.at(r), func(name string) error {

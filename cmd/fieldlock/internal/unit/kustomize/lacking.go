@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,91 +28,122 @@ import (
 // here. Of a kustomization file that cannot be read, each word may be a reference, so that what it mentions is not taken
 // for something that is applied by itself.
 
-// leaveOutEncrypted leaves out the resources whose files are encrypted, and the generators with such variables.
-func (w *walk) leaveOutEncrypted() error {
+// encryptedRef is a reference of a kustomization to an encrypted file: a resource, or the variables of a generator, of
+// which it has kind and name. An encrypted file that becomes one value of a generator is text like any other.
+type encryptedRef struct {
+	k          *kustomization
+	text, name string // as it is written, and of the file
+	generator  [2]string
+}
+
+// encrypted lists the references to encrypted files without which kustomizations are built.
+func (w *walk) encrypted(has rendered.Has) (all []encryptedRef) {
 	for _, dir := range slices.Sorted(maps.Keys(w.known)) {
 		k := w.known[dir]
-		for _, ref := range k.Resources {
-			name, err := w.encrypted(k, ref)
-			if err != nil {
-				return err
-			}
-			if name != "" { // a kustomization without any resource would be a mistake
-				w.disk.generate(name, []byte("# encrypted\n"))
+		add := func(refs []string, generator [2]string) {
+			for _, ref := range refs {
+				if name, isDir, err := w.disk.find(path.Join(top, k.dir, ref)); err == nil && !isDir && has(name, yamldoc.IsEncrypted) {
+					all = append(all, encryptedRef{k, ref, name, generator})
+				}
 			}
 		}
-		for _, g := range k.ConfigMapGenerator {
-			if err := w.leaveOutVariables(k, "ConfigMap", g.GeneratorArgs); err != nil {
-				return err
-			}
-		}
-		for _, g := range k.SecretGenerator {
-			if err := w.leaveOutVariables(k, "Secret", g.GeneratorArgs); err != nil {
-				return err
-			}
+		add(k.Resources, [2]string{})
+		for _, g := range generators(k.Kustomization) {
+			add(g.EnvSources, [2]string{g.kind, g.Name})
 		}
 	}
-	return nil
+	return all
 }
 
-// leaveOutVariables leaves out a generator if a file of variables is encrypted. An encrypted file that becomes one
-// value is text like any other.
-func (w *walk) leaveOutVariables(k *kustomization, kind string, g types.GeneratorArgs) error {
-	for _, ref := range g.EnvSources {
-		name, err := w.encrypted(k, ref)
-		if err != nil {
+// leaveOutEncrypted leaves out the resources whose files are encrypted, and the generators with such variables.
+func (w *walk) leaveOutEncrypted() error {
+	for _, e := range w.encrypted(func(name string, is func([]byte) bool) bool {
+		content, err := fs.ReadFile(w.disk.tree, name)
+		return err == nil && is(content)
+	}) {
+		if err := w.options.Lacking.Lacks(e.k.at(e.text).notCovered("%s is encrypted by git-crypt", e.name)); err != nil {
 			return err
 		}
-		if name != "" {
-			k.without[[2]string{kind, g.Name}] = true
+		if e.generator[0] == "" { // a kustomization without any resource would be a mistake
+			w.disk.generate(e.name, []byte("# encrypted\n"))
+		} else {
+			e.k.without[e.generator] = true
 		}
 	}
 	return nil
 }
 
-// encrypted returns the name of a file of a kustomization if it is encrypted, "" otherwise. The kustomization is then
-// built without it, or the error says that it cannot be.
-func (w *walk) encrypted(k *kustomization, ref string) (name string, err error) {
-	name, isDir, err := w.disk.find(path.Join(top, k.dir, ref))
-	if err != nil || isDir {
-		return "", nil
-	}
-	content, err := fs.ReadFile(w.disk.tree, name)
-	if err != nil || !yamldoc.IsEncrypted(content) {
-		return "", nil
-	}
-	return name, w.options.Lacking.Lacks(k.at(ref).notCovered("%s is encrypted by git-crypt", name))
+// gaps are what a kustomization is built without. Only kustomizations that lack something, and those that include them,
+// decide about it.
+type gaps struct {
+	*walk
+	has          rendered.Has
+	lacks, local map[*kustomization]bool
+	workloads    bool // what is missing may run containers, and so use what is generated
+	copies       bool // values of any object may be copied into others
 }
 
-// tellApart notes what each file decides about: about what is missing, or only about its own objects. The latter are
-// resources, and all that kustomizations read which lack nothing, unless something copies values out of them. A
-// kustomization file that names them decides by its other fields.
-func (w *walk) tellApart() {
-	l := w.options.Lacking
-	if l == nil {
-		return
+// decides finds what each file decides about what is missing. Resources decide nothing, nor does what is read by
+// kustomizations that lack nothing, unless values are copied.
+func (w *walk) decides(has rendered.Has) (of rendered.Decision, lacks bool) {
+	g := &gaps{w, has, maps.Clone(w.lacks), map[*kustomization]bool{}, w.options.Lacking.Workloads, w.copies}
+	for _, e := range w.encrypted(has) {
+		g.lacks[e.k], g.workloads = true, true
 	}
-	l.Says, l.Renames = w.says, w.renames
+	of.Files, of.Renames = map[string]string{}, w.renames
 	for _, k := range w.known {
 		//lint:ignore SA1019 vars are deprecated, but kustomize still fills them in
-		w.copies = w.copies || len(k.Replacements) > 0 || len(k.Vars) > 0 || len(k.Configurations) > 0 || len(k.Crds) > 0 || len(k.OpenAPI) > 0
-		l.Renames = l.Renames || k.NamePrefix != "" || k.NameSuffix != ""
-		l.Hashes = l.Hashes || len(k.ConfigMapGenerator)+len(k.SecretGenerator)+len(k.Generators) > 0
+		g.copies = g.copies || len(k.Replacements)+len(k.Vars)+len(k.Configurations)+len(k.Crds)+len(k.OpenAPI) > 0
+		of.Renames = of.Renames || k.NamePrefix != "" || k.NameSuffix != ""
+		of.Hashes = of.Hashes || len(k.ConfigMapGenerator)+len(k.SecretGenerator)+len(k.Generators) > 0
 	}
-	if w.copies {
-		return
-	}
-	l.Apart, l.Local = map[string]bool{}, map[string]bool{}
+	of.Renames, of.Hashes = of.Renames && g.workloads, of.Hashes && g.workloads
 	for name := range w.objects {
-		l.Apart[name] = !w.loaded[name]
+		if g.isApart(name) && !has(name, hashing.Match) {
+			of.Files[name] = ""
+		}
 	}
 	for name := range w.loaded {
 		by := w.loadedBy[name]
-		if l.Workloads { // which refer to what is generated, by a name with a hash
+		if g.workloads { // which refer to what is generated, by a name with a hash
 			by = slices.Concat(by, w.generatedBy[name])
 		}
-		l.Local[name] = !slices.ContainsFunc(by, func(dir string) bool { return w.known[dir] == nil || !w.isLocal(w.known[dir]) })
+		if !slices.ContainsFunc(by, func(dir string) bool { return !g.isLocal(w.known[dir]) }) {
+			of.Files[name] = ""
+		}
 	}
+	for _, k := range w.known {
+		of.Files[k.file] = g.said(k)
+	}
+	return of, len(g.lacks) > 0
+}
+
+// hashing matches an annotation that asks kustomize to add a hash to the name of an object.
+var hashing = regexp.MustCompile(`(?i)needs-?hash`)
+
+// isApart reports whether a file only holds resources, of which nothing is copied.
+func (g *gaps) isApart(name string) bool { return g.objects[name] && !g.loaded[name] && !g.copies }
+
+// said returns what a kustomization file says about what is missing: all but resources that lack nothing, and for
+// something that is only generated, all but images, replicas and other generators.
+func (g *gaps) said(k *kustomization) string {
+	if g.isLocal(k) {
+		return ""
+	}
+	said := k.Kustomization
+	said.Resources = slices.DeleteFunc(slices.Clone(k.Resources), func(ref string) bool {
+		name, isDir, err := g.disk.find(path.Join(top, k.dir, ref))
+		return err == nil && (isDir && g.isLocal(g.known[name]) || g.isApart(name) && !g.has(name, yamldoc.IsEncrypted))
+	})
+	if !g.workloads && !g.copies {
+		said.Images, said.Replicas = nil, nil
+		said = withGenerators(said, func(of [2]string) bool { return k.without[of] })
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return string(text)
 }
 
 // noteInputs notes the files that are read as something else than objects, also of a kustomization with a mistake.
@@ -124,71 +156,19 @@ func (w *walk) noteInputs() {
 	}
 }
 
-// says returns the part of each kustomization file that decides about what is missing.
-func (w *walk) says() map[string]rendered.Says {
-	all := map[string]rendered.Says{}
-	for _, k := range w.known {
-		if w.copies {
-			all[k.file] = rendered.Says{Text: textOf(k.Kustomization)}
-		} else {
-			all[k.file] = w.saysOf(k)
-		}
-	}
-	return all
-}
-
-// saysOf returns it for one kustomization. What runs containers may refer to all that is generated.
-func (w *walk) saysOf(k *kustomization) rendered.Says {
-	rest := k.Kustomization
-	workloads := types.Kustomization{Images: rest.Images, Replicas: rest.Replicas}
-	rest.Images, rest.Replicas, rest.Resources = nil, nil, nil
-	says := rendered.Says{Local: w.isLocal(k)}
-	for _, ref := range k.Resources {
-		name, isDir, err := w.disk.find(path.Join(top, k.dir, ref))
-		switch {
-		case err == nil && isDir && w.known[name] != nil && w.isLocal(w.known[name]):
-			says.Dirs = append(says.Dirs, name)
-		case err == nil && !isDir && w.objects[name] && !w.loaded[name]:
-			says.Files = append(says.Files, name)
-		default:
-			rest.Resources = append(rest.Resources, ref)
-		}
-	}
-	workloads.ConfigMapGenerator, workloads.SecretGenerator = rest.ConfigMapGenerator, rest.SecretGenerator
-	rest.ConfigMapGenerator = slices.DeleteFunc(slices.Clone(rest.ConfigMapGenerator), func(g types.ConfigMapArgs) bool { return !k.lacksGenerated(g.Name) })
-	rest.SecretGenerator = slices.DeleteFunc(slices.Clone(rest.SecretGenerator), func(g types.SecretArgs) bool { return !k.lacksGenerated(g.Name) })
-	says.Workloads = textOf(workloads)
-	says.Text = textOf(rest)
-	return says
-}
-
 // isLocal reports whether a kustomization lacks nothing, nor does any that it includes. A component changes the objects
-// of those that include it.
-func (w *walk) isLocal(k *kustomization) bool {
-	local, known := w.local[k]
+// of those that include it. Of nil, which cannot be read, nothing is known.
+func (g *gaps) isLocal(k *kustomization) bool {
+	local, known := g.local[k]
 	if !known {
-		local = k.Kind != types.ComponentKind && !w.lacks[k]
+		local = k != nil && k.Kind != types.ComponentKind && !g.lacks[k] && !g.copies
 		local = local && !slices.ContainsFunc(slices.Concat(k.Resources, k.Components), func(ref string) bool {
-			dir, isDir, err := w.disk.find(path.Join(top, k.dir, ref))
-			return err != nil || isDir && (w.known[dir] == nil || !w.isLocal(w.known[dir]))
+			dir, isDir, err := g.disk.find(path.Join(top, k.dir, ref))
+			return err != nil || isDir && !g.isLocal(g.known[dir])
 		})
-		w.local[k] = local
+		g.local[k] = local
 	}
 	return local
-}
-
-// lacksGenerated reports whether a kustomization is built without a generator of some name.
-func (k *kustomization) lacksGenerated(name string) bool {
-	return k.without[[2]string{"ConfigMap", name}] || k.without[[2]string{"Secret", name}]
-}
-
-// textOf returns what a kustomization file says, without comments.
-func textOf(k types.Kustomization) string {
-	text, err := json.Marshal(k)
-	if err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	return string(text)
 }
 
 // lacking notes that a kustomization is built without something that the tree lacks. It returns err if it cannot be.
@@ -197,16 +177,16 @@ func (w *walk) lacking(k *kustomization, err error) error {
 	return w.options.Lacking.Lacks(err)
 }
 
-// generator looks for the files of a generator of a kind, each written as FILE or KEY=FILE. Without one that the tree
-// lacks, the kustomization is built without the generator.
-func (k *kustomization) generator(w *walk, kind string, g types.GeneratorArgs) {
+// generator looks for the files of a generator, each written as FILE or KEY=FILE. If the tree lacks one, the
+// kustomization is built without the generator.
+func (k *kustomization) generator(w *walk, g generator) {
 	for _, ref := range slices.Concat(g.EnvSources, g.FileSources) {
 		name, err := w.load(k.dir, k.at(ref))
 		w.generatedBy[name] = append(w.generatedBy[name], k.dir)
 		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
 			w.lacks[k] = true
 			err = w.options.Lacking.LacksGenerated(k.at(ref).notCovered("%s is not in this repository", ref))
-			k.without[[2]string{kind, g.Name}] = true
+			k.without[[2]string{g.kind, g.Name}] = true
 		}
 		w.note(err)
 	}
@@ -248,11 +228,11 @@ func Generators(content []byte, kind, name string) []Generator {
 		return nil
 	}
 	var all []Generator
-	add := func(of string, g types.GeneratorArgs, entry any) {
-		if of != kind || g.Name != name {
-			return
+	for _, g := range generators(k) {
+		if g.kind != kind || g.Name != name {
+			continue
 		}
-		text, _ := json.Marshal(entry)
+		text, _ := json.Marshal(g.SecretArgs)
 		found := Generator{Text: string(text)}
 		for _, file := range slices.Concat(g.EnvSources, g.FileSources) {
 			if _, after, ok := strings.Cut(file, "="); ok {
@@ -261,12 +241,6 @@ func Generators(content []byte, kind, name string) []Generator {
 			found.Files = append(found.Files, file)
 		}
 		all = append(all, found)
-	}
-	for _, g := range k.ConfigMapGenerator {
-		add("ConfigMap", g.GeneratorArgs, g)
-	}
-	for _, g := range k.SecretGenerator {
-		add("Secret", g.GeneratorArgs, g)
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,7 +46,7 @@ type Options struct {
 	// directory of the same function.
 	Elsewhere *[]helm.Dependency
 	// Lacking, unless nil, takes the remote bases and the missing files of generators, without which the kustomization
-	// is then built. [Files] also tells it which files are resources, unless replacements or variables read from them.
+	// is then built. [Files] also tells it what each file decides about them.
 	Lacking *rendered.Lacking
 	// Charts, unless nil, is set where a kustomization has helmCharts, which kustomize builds only if it may run helm.
 	Charts *bool
@@ -67,10 +68,9 @@ type walk struct {
 	// them. copies is set if values of objects are copied into others, and renames if a plugin changes names.
 	loadedBy, generatedBy map[string][]string
 	copies, renames       bool
-	// lacks are the kustomizations without something that the tree lacks, and local what is known of isLocal.
-	lacks, local map[*kustomization]bool
-	done         map[string]bool
-	plugins      map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
+	lacks                 map[*kustomization]bool // those without something that the tree lacks
+	done                  map[string]bool
+	plugins               map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
 	visiting, namespaces []string
 	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are
@@ -106,7 +106,6 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		loadedBy:    map[string][]string{},
 		generatedBy: map[string][]string{},
 		lacks:       map[*kustomization]bool{},
-		local:       map[*kustomization]bool{},
 		done:        map[string]bool{},
 		plugins:     map[[2]string]bool{},
 		chartsIn:    map[string]string{},
@@ -210,6 +209,33 @@ func (w *walk) read(dir string) (*kustomization, error) {
 		k.written = written
 	}
 	return k, nil
+}
+
+// generator is an entry of configMapGenerator or secretGenerator; that of a ConfigMap has no type.
+type generator struct {
+	kind string
+	types.SecretArgs
+}
+
+func generators(k types.Kustomization) (all []generator) {
+	for _, g := range k.ConfigMapGenerator {
+		all = append(all, generator{"ConfigMap", types.SecretArgs{GeneratorArgs: g.GeneratorArgs}})
+	}
+	for _, g := range k.SecretGenerator {
+		all = append(all, generator{"Secret", g})
+	}
+	return all
+}
+
+// withGenerators returns a kustomization with those of its generators whose kind and name are kept.
+func withGenerators(k types.Kustomization, keep func(of [2]string) bool) types.Kustomization {
+	k.ConfigMapGenerator = slices.DeleteFunc(slices.Clone(k.ConfigMapGenerator), func(g types.ConfigMapArgs) bool {
+		return !keep([2]string{"ConfigMap", g.Name})
+	})
+	k.SecretGenerator = slices.DeleteFunc(slices.Clone(k.SecretGenerator), func(g types.SecretArgs) bool {
+		return !keep([2]string{"Secret", g.Name})
+	})
+	return k
 }
 
 // at is a reference of the kustomization.

@@ -64,28 +64,38 @@ type Lacking struct {
 	more  bool // First has two reasons
 	// Workloads tells that what is missing may run containers: it is not only generated.
 	Workloads bool
-	// Apart are files that decide only about the objects in them, not about what is missing.
-	Apart map[string]bool
-	// Says, unless nil, returns the part of each kustomization file that decides about what is missing.
-	Says func() map[string]Says
-	// Local are files of kustomizations that lack nothing: they decide only about their own objects, unless one of these
-	// is encrypted.
-	Local map[string]bool
-	// Renames tells that kustomizations change names of objects, and with them the references to these in all objects;
-	// Hashes that they change those of generated objects.
-	Renames, Hashes bool
+	// Decides, unless nil, tells which files decide about the missing part. Without it, all do.
+	Decides Decides
 	// Inputs are files that are read as something else than objects, such as patches.
 	Inputs map[string]bool
 }
 
-// Says is the part of a kustomization file that decides about what is missing.
-type Says struct {
-	Text      string // all fields but those below
-	Workloads string // fields that decide only about what runs containers: images, replicas, all generators
-	// Files and Dirs are resources of the tree, which decide nothing unless they are encrypted.
-	Files, Dirs []string
-	// Local tells that the kustomization lacks nothing.
-	Local bool
+// Decides finds what decides about the missing part of a unit. It returns false if nothing can be missing.
+type Decides func(has Has) (of Decision, lacks bool)
+
+// Has reports whether the content of a file is as a function wants it.
+type Has func(name string, is func(content []byte) bool) bool
+
+// Decision is what decides about the missing part of a unit: this part does not change as long as the decision stays
+// the same. For example, of a kustomization with a base elsewhere:
+//
+//	prod/kustomization.yaml  {"resources":["https://github.com/a/b"],"namespace":"prod"}  its text without web.yaml
+//	prod/web.yaml            ""                                                           an object, checked like any other
+//	prod/patch.yaml          (not among Files)                                            it may patch what is elsewhere
+type Decision struct {
+	// Files has the text of each file that decides, "" for nothing. Files that it lacks, and encrypted ones, decide as
+	// a whole.
+	Files map[string]string
+	// Renames tells that the names of all objects decide, as the missing part may refer to them, Hashes that those of
+	// ConfigMaps and Secrets do.
+	Renames, Hashes bool
+}
+
+// DecidedBy sets Decides, unless l is nil.
+func (l *Lacking) DecidedBy(decides Decides) {
+	if l != nil {
+		l.Decides = decides
+	}
 }
 
 // Lacks notes what is missing and returns nil, or returns err if it is something else, or l is nil.
