@@ -47,10 +47,12 @@ intended: a change from one member of a union to another, or away from a depreca
 has a locked field, beside others that may change; the removal of a value that a service or a controller fills in, by a client
 that replaces the object; an update through a version that is newer than those with the rule, and may have dropped it. The holes
 that remain are reported, with the rule and the reason. A removal that the author of a rule seems to allow is a note without a
-fix: the rule asks whether the new object has the field, or its message, the field's description or, with --go, its comment says
-that the field may be removed, or a field beside it gives the value by reference, such as vpcRef beside vpcID. A rule that would keep a value that may be zero is only described: Go clients that have the field
-with omitempty and without a pointer leave out zero. With --go, lint knows the Go type, and the rule counts zero as absent where
-clients leave it out or write it unasked. --fix adds no locks: the author decides what is locked.
+fix: the rule asks whether the new object has the field, or accepts its empty value; or its message, the field's description or,
+with --go, its comment says that the field may be removed; or a field beside it gives the value by reference, such as vpcRef
+beside vpcID. A rule that would keep a value that may be zero is only described: Go clients that have the field with omitempty
+and without a pointer leave out zero. If lint knows the Go type, from --go or from the Go source around a CRD that
+controller-gen wrote, the rule counts zero as absent where clients leave it out or write it unasked. --fix adds no locks: the
+author decides what is locked.
 Removing the whole spec is reported only if the schema describes objects without one.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
@@ -277,9 +279,7 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 		Known:   &c.linted.known,
 		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
 		Step:    p.step,
-	}
-	if c.fixer.types != nil {
-		o.GoField = c.fixer.types.field
+		GoField: c.fixer.field,
 	}
 	if r, err = audit.CRDs(c.linted.news, c.linted.olds, o); err != nil {
 		return nil, nil, err

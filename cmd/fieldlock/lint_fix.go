@@ -31,6 +31,7 @@ type fixer struct {
 	refused celrule.Refusals
 	types   *goTypes                    // nil without --go
 	kinds   map[definition]markers.Node // of each CRD; Group and Kind only
+	reading sync.Mutex                  // of what follows
 	trees   map[string]*markers.Tree    // the Go source around CRDs, by its directory
 	origins map[string]origin           // of files
 }
@@ -149,6 +150,24 @@ func (x *fixer) othersRule(f *audit.Finding) string {
 		}
 	}
 	return why
+}
+
+// field returns what Go source says about a field: the packages of --go, or else the syntax around the CRD.
+func (x *fixer) field(c *crd.CRD, version, schemaPath string) (celrule.GoField, bool) {
+	n := markers.Node{Group: c.Group, Version: version, Kind: c.Kind, SchemaPath: schemaPath}
+	if x.types != nil {
+		if f, ok := x.types.source.Field(n); ok {
+			return celrule.GoField(f), true
+		}
+	}
+	x.reading.Lock()
+	defer x.reading.Unlock()
+	of := x.originOf(c.File)
+	if of.tree == nil || !of.generated {
+		return celrule.GoField{}, false
+	}
+	f, ok := of.tree.Field(n)
+	return celrule.GoField(f), ok
 }
 
 // originOf returns where a file comes from. It reads the file once: a fix does not change that.
@@ -313,12 +332,6 @@ func (g *goTypes) node(f *audit.Finding, version, schemaPath string) (markers.No
 	n, ok := g.kinds[definition{f.Position.Filename, f.CRD}]
 	n.Version, n.SchemaPath = version, schemaPath
 	return n, ok && version != "" && slices.Contains(g.source.Groups(), n.Group)
-}
-
-// field returns what Go source says about a field, as far as the packages have it.
-func (g *goTypes) field(c *crd.CRD, version, schemaPath string) (celrule.GoField, bool) {
-	f, ok := g.source.Field(markers.Node{Group: c.Group, Version: version, Kind: c.Kind, SchemaPath: schemaPath})
-	return celrule.GoField(f), ok
 }
 
 // fixNode returns the node that the fix of a finding changes.

@@ -198,7 +198,8 @@ func TestLintFixGo(t *testing.T) {
 	}
 }
 
-// TestLintFixGoFields: what the Go source says about a field decides about its fix. The description of the CRD says nothing.
+// TestLintFixGoFields: what the Go source says about a field decides about its fix. The description of the CRD says
+// nothing. Without --go, the syntax around a CRD that controller-gen wrote tells the types, and no comments.
 func TestLintFixGoFields(t *testing.T) {
 	const locked = "type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n"
 	cases := []struct {
@@ -259,6 +260,90 @@ func TestLintFixGoFields(t *testing.T) {
 		for _, value := range c.refused {
 			if removal(value) {
 				t.Errorf("%s: %s may be removed", c.field, value)
+			}
+		}
+	}
+}
+
+// TestLintFixGoSyntax: without --go, the Go source around a CRD that controller-gen wrote tells which fields clients leave
+// out, and which objects they write unasked.
+func TestLintFixGoSyntax(t *testing.T) {
+	const lock = "x-kubernetes-validations: [{rule: self == oldSelf}]"
+	crd := caches("", `
+              pointer: {type: boolean, `+lock+`}
+              omitted: {type: string, `+lock+`}
+              written: {type: object, properties: {a: {type: string}}, `+lock+`}
+              filled: {type: object, required: [name], properties: {name: {type: string, `+lock+`}}}
+              zeroed: {type: object, properties: {a: {type: string}}, `+lock+`}
+`, "")
+	generated := strings.Replace(crd, "metadata: {", "metadata: {annotations: {controller-gen.kubebuilder.io/version: v0.20.1}, ", 1)
+	t.Chdir(writeFiles(t, map[string]string{
+		"go.mod": "module example.com/shop\n",
+		"api/v1/types.go": `package v1
+
+type Cache struct {
+	Spec CacheSpec ` + "`json:\"spec\"`" + `
+}
+
+type CacheSpec struct {
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	Pointer *bool ` + "`json:\"pointer,omitempty\"`" + `
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	Omitted string ` + "`json:\"omitted,omitempty\"`" + `
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	Written Struct ` + "`json:\"written,omitempty\"`" + `
+	Filled  Named  ` + "`json:\"filled,omitempty\"`" + `
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	Zeroed Struct ` + "`json:\"zeroed,omitzero\"`" + `
+}
+
+type Struct struct {
+	A string ` + "`json:\"a\"`" + `
+}
+
+type Named struct {
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	Name string ` + "`json:\"name\"`" + `
+}
+`,
+		"generated.yaml": generated,
+		"by-hand.yaml":   crd,
+	}))
+	for _, c := range []struct {
+		file  string
+		rules []string
+		left  []string
+	}{
+		{"generated.yaml", []string{
+			"!has(oldSelf.pointer) || has(self.pointer)",
+			"!(has(oldSelf.omitted) && size(oldSelf.omitted) > 0) || (has(self.omitted) && size(self.omitted) > 0)",
+			"!has(oldSelf.filled) || size(oldSelf.filled.name) == 0 || has(self.filled)",
+			"!has(oldSelf.zeroed) || has(self.zeroed)",
+		}, []string{"unless intended: Go clients write spec.written where nobody has set it"}},
+		{"by-hand.yaml", []string{
+			"!has(oldSelf.omitted) || has(self.omitted)",
+			"!has(oldSelf.written) || has(self.written)",
+			"!has(oldSelf.filled) || has(self.filled)",
+			"!has(oldSelf.zeroed) || has(self.zeroed)",
+		}, []string{"or if Go clients have pointer with omitempty and without a pointer"}},
+	} {
+		ran := runCommand("", "lint", "--fix", c.file)
+		data, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(string(data)), " ")
+		if got := strings.Count(text, "may not be removed"); got != len(c.rules) {
+			t.Errorf("%s has %d new rules, want %d:\n%s", c.file, got, len(c.rules), data)
+		}
+		for _, rule := range c.rules {
+			if !strings.Contains(text, "rule: '"+rule+"'") {
+				t.Errorf("%s has no rule %s:\n%s%s", c.file, rule, data, ran.err)
+			}
+		}
+		for _, left := range c.left {
+			if !strings.Contains(ran.out, left) {
+				t.Errorf("%s: no %q in\n%s", c.file, left, ran.out)
 			}
 		}
 	}

@@ -20,7 +20,8 @@ import (
 //	!has(oldSelf.pinning) || !has(self.pinning) || self.pinning.zones == oldSelf.pinning.zones
 //
 // asks whether the new object has pinning and accepts an update without it, so its author thought of the removal and
-// allows it. A message such as "remove pinning, then add it again" and a description such as "may be removed" say it in
+// allows it. The rule self == '' || self == oldSelf lets an update clear the value, which Go clients write as its
+// removal. A message such as "remove pinning, then add it again" and a description such as "may be removed" say it in
 // words, and a field pinningRef beside it offers another way to give the value. A way around that only such removals
 // open is a note without a fix.
 
@@ -65,6 +66,8 @@ func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 		return ""
 	case r.asksForNew(l):
 		return fmt.Sprintf("the rule on %s asks for %s and accepts an update without it", displayPath(r.at), l.Name)
+	case r.acceptsZero(l):
+		return fmt.Sprintf("the rule on %s accepts an update that clears %s", displayPath(r.at), l.Name)
 	case speaksOfRemoval(r.Message(), l.Name):
 		return fmt.Sprintf("the message of the rule on %s allows its removal", displayPath(r.at))
 	case speaksOfRemoval(a.description(l), l.Name):
@@ -120,6 +123,19 @@ func (r *readRule) asksForNew(l *schema.Location) bool {
 	return found
 }
 
+// acceptsZero reports whether r accepts every update to the zero value of l: self == 0 || self == oldSelf does.
+func (r *readRule) acceptsZero(l *schema.Location) bool {
+	return slices.ContainsFunc(disjuncts(r.expr, true), func(d disjunct) bool {
+		found := false
+		celexpr.Visit(d.expr, func(x ast.Expr) bool {
+			t, ok := termOf(r.Rule, x)
+			found = found || ok && t.side == newSide && t.at == l && isZero(l.Schema, printed(x), d.operand())
+			return !ok
+		})
+		return found
+	})
+}
+
 // requiresNew reports whether a condition x of r asks for the new object to have l, or the negation of x if wanted is
 // false.
 func (r *readRule) requiresNew(x ast.Expr, l *schema.Location, wanted bool) bool {
@@ -172,6 +188,9 @@ func (a *auditor) doubt(l *schema.Location, fields []guard) string {
 	}
 	if filledIn.MatchString(a.description(l)) {
 		return fmt.Sprintf("the description of %s speaks of a value that is filled in, and who replaces the object leaves it out again", name)
+	}
+	if a.writtenUnasked(l, fields) {
+		return fmt.Sprintf("Go clients write %s where nobody has set it, and who replaces the object leaves it out again", name)
 	}
 	if !locked && switchedOff(l, fields) {
 		return fmt.Sprintf("%s has other fields that may change, and removing it may be how to switch off what it configures", name)

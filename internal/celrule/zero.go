@@ -41,6 +41,18 @@ func (a *auditor) zeroIsAbsent(l *schema.Location) bool {
 	return inGo.Omitted || known && !written.Pointer && !written.Omitted
 }
 
+// writtenUnasked reports whether Go clients are known to write the object l where it was absent, although nobody has
+// set a field in it, and the companion of l for the fields would keep it: it is a struct without a pointer. No companion
+// can tell such an object from one that a user has set.
+func (a *auditor) writtenUnasked(l *schema.Location, fields []guard) bool {
+	inGo, known := a.inGo(l.Path.Pointer())
+	if !known || inGo.Pointer || inGo.Omitted || len(l.Schema.Properties) == 0 {
+		return false
+	}
+	kept, ok := a.keeper(l, fields, a.zeroIsAbsent).holds(l, "oldSelf")
+	return ok && len(kept) <= 1
+}
+
 // closedBesideZero reports whether the parent of l has the companion for clients that leave out zero values. The ways
 // around that are left then begin with a zero value, which counts as absent.
 func (a *auditor) closedBesideZero(l *schema.Location, fields []guard) bool {
@@ -64,8 +76,7 @@ func (a *auditor) zeroInUse(l *schema.Location, fields []guard) (zero, companion
 	k := a.keeper(l, fields, func(at *schema.Location) bool { return at == l })
 	locked, keeps := k.fields[l]
 	at := "oldSelf." + celexpr.Escape(l.Name)
-	isZero := []string{at + " == " + zeroOf(l.Schema), notZero(l.Schema, at).no}
-	if !keeps || slices.ContainsFunc(locked, func(o operand) bool { return slices.Contains(isZero, strings.Trim(o.no, "()")) }) {
+	if !keeps || slices.ContainsFunc(locked, func(o operand) bool { return isZero(l.Schema, at, o.negated()) }) {
 		return "", ""
 	}
 	companion, _ = k.rule()
@@ -117,6 +128,16 @@ func notZero(s *spec.Schema, at string) operand {
 		return operand{at + " != 0.0", at + " == 0.0"}
 	}
 	return operand{"size(" + at + ") > 0", "size(" + at + ") == 0"}
+}
+
+// isZero reports whether a condition says that the value of s that a text selects is zero.
+func isZero(s *spec.Schema, at string, condition operand) bool {
+	text := strings.Trim(condition.yes, "()")
+	if text == notZero(s, at).no || text == at+".size() == 0" {
+		return true
+	}
+	value, compared := strings.CutPrefix(text, at+" == ")
+	return compared && slices.Contains([]string{"false", "0", `""`, "[]", "{}"}, value)
 }
 
 // setAndStays spells that a property of a type with a zero value stays once it has another one, as export cel does.

@@ -1,9 +1,11 @@
 package markers
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path"
@@ -167,57 +169,114 @@ type Origin struct {
 }
 
 // Origin returns where the field that a node is made from is declared. It returns false if the syntax does not tell.
-// The group of n is not read: kinds of one name and version, in several groups, are not known.
 func (t *Tree) Origin(n Node) (Origin, bool) {
+	f, ok := t.find(n)
+	switch {
+	case !ok:
+		return Origin{}, false
+	case f.imported != "":
+		return Origin{Import: f.imported}, true
+	case ast.IsGenerated(f.file.File):
+		return Origin{Generated: f.file.name}, true
+	}
+	return Origin{}, true
+}
+
+// Field returns what the syntax says about the field that a node is made from, but for its comment. It returns false
+// for fields of other modules, and for fields of which the syntax does not tell whether their zero value has a length.
+func (t *Tree) Field(n Node) (Field, bool) {
+	f, ok := t.find(n)
+	if !ok || f.imported != "" || !f.whole {
+		return Field{}, false
+	}
+	declared, known := t.declared(f.typeExpr)
+	if declared.imported != "" && !declared.pointer || !known && !declared.pointer && !isBasic(declared.expr) {
+		return Field{}, false
+	}
+	_, isStruct := declared.expr.(*ast.StructType)
+	_, options, _ := strings.Cut(f.tag, ",")
+	omits := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
+	return Field{Pointer: declared.pointer, Omitted: omits("omitzero") || omits("omitempty") && (declared.pointer || !isStruct)}, true
+}
+
+// isBasic reports whether an expression names a type of the language: string, bool, a number.
+func isBasic(x ast.Expr) bool {
+	name, ok := x.(*ast.Ident)
+	return ok && types.Universe.Lookup(name.Name) != nil
+}
+
+// treeField is a field of a struct.
+type treeField struct {
+	declaredType        // of the field
+	tag          string // for JSON
+	whole        bool   // a node is the field, and not an item or a value in it
+}
+
+// find returns the field that a node is made from. A field of a type from outside of the tree has the package alone.
+func (t *Tree) find(n Node) (found treeField, ok bool) {
+	kind, ok := t.kind(n)
+	if !ok {
+		return treeField{}, false
+	}
+	at := typeExpr{kind.spec.Type, kind.file}
+	known := false
+	steps := pointer.Names(n.SchemaPath)
+	for len(steps) > 0 {
+		declared, ok := t.declared(at)
+		if !ok {
+			return treeField{}, false
+		}
+		if declared.imported != "" {
+			return treeField{declaredType: declared}, true
+		}
+		step := steps[0]
+		steps = steps[1:]
+		found.whole = false
+		switch x := declared.expr.(type) {
+		case *ast.StructType:
+			if step != "properties" || len(steps) == 0 {
+				return treeField{}, false
+			}
+			if found, ok = t.field(declared.typeExpr, steps[0], 0); !ok || found.imported != "" {
+				return found, ok
+			}
+			at, known = found.typeExpr, true
+			steps = steps[1:]
+		case *ast.ArrayType:
+			at = typeExpr{x.Elt, declared.file}
+		case *ast.MapType:
+			at = typeExpr{x.Value, declared.file}
+		default:
+			return treeField{}, false
+		}
+	}
+	return found, known
+}
+
+// kind returns the type of the kind of a node. Of several packages that declare it, the one counts that names its group.
+// It returns false if there is none, or still more than one.
+func (t *Tree) kind(n Node) (treeType, bool) {
 	var kinds []treeType
 	for _, dir := range t.folders[n.Version] {
 		if kind, ok := t.read(dir).types[n.Kind]; ok {
 			kinds = append(kinds, kind)
 		}
 	}
+	if len(kinds) > 1 {
+		kinds = slices.DeleteFunc(kinds, func(kind treeType) bool { return !names(filepath.Dir(kind.file.name), n.Group) })
+	}
 	if len(kinds) != 1 {
-		return Origin{}, false
+		return treeType{}, false
 	}
-	at := typeExpr{kinds[0].spec.Type, kinds[0].file}
-	var origin Origin
-	known := false
-	names := pointer.Names(n.SchemaPath)
-	for len(names) > 0 {
-		declared, ok := t.declared(at)
-		if !ok {
-			return Origin{}, false
-		}
-		if declared.imported != "" {
-			return Origin{Import: declared.imported}, true
-		}
-		step := names[0]
-		names = names[1:]
-		switch x := declared.expr.(type) {
-		case *ast.StructType:
-			if step != "properties" || len(names) == 0 {
-				return Origin{}, false
-			}
-			field, ok := t.field(declared.typeExpr, names[0], 0)
-			if !ok {
-				return Origin{}, false
-			}
-			if field.imported != "" {
-				return Origin{Import: field.imported}, true
-			}
-			at, origin, known = field.typeExpr, Origin{}, true
-			if ast.IsGenerated(field.file.File) {
-				origin.Generated = field.file.name
-			}
-			names = names[1:]
-		case *ast.ArrayType:
-			at = typeExpr{x.Elt, declared.file}
-		case *ast.MapType:
-			at = typeExpr{x.Value, declared.file}
-		default:
-			return Origin{}, false
-		}
-	}
-	return origin, known
+	return kinds[0], true
+}
+
+// names reports whether a Go file of a directory has an API group: in Group: "example.com", or +groupName=example.com.
+func names(dir, group string) bool {
+	return slices.ContainsFunc(goFiles(dir), func(name string) bool {
+		data, _ := os.ReadFile(name)
+		return bytes.Contains(data, []byte(`"`+group+`"`)) || bytes.Contains(data, []byte("+groupName="+group+"\n"))
+	})
 }
 
 // typeExpr is a type as a file spells it.
@@ -230,44 +289,50 @@ type typeExpr struct {
 type declaredType struct {
 	typeExpr
 	imported string // "" if it is declared in the tree
+	pointer  bool   // to it
 }
 
 // maxNames bounds how many declarations lead from a name to a type, and how many structs are embedded in each other.
 const maxNames = 20
 
-// declared follows the names of types. It returns false for a basic type, and for what syntax does not tell.
-func (t *Tree) declared(at typeExpr) (declaredType, bool) {
+// declared follows the names of types. It returns false for a basic type, and for what syntax does not tell, with the
+// last name.
+func (t *Tree) declared(at typeExpr) (to declaredType, ok bool) {
 	for range maxNames {
+		to.typeExpr = at
 		switch x := at.expr.(type) {
 		case *ast.StarExpr:
-			at.expr = x.X
+			at.expr, to.pointer = x.X, true
 		case *ast.ParenExpr:
 			at.expr = x.X
 		case *ast.Ident:
 			named, ok := at.file.home.types[x.Name]
 			if !ok || named.spec.TypeParams != nil {
-				return declaredType{}, false
+				return to, false
 			}
 			at = typeExpr{named.spec.Type, named.file}
 		case *ast.SelectorExpr:
 			imported, ok := importOf(at.file, x)
 			if !ok {
-				return declaredType{}, false
+				return to, false
 			}
 			dir, inTree := t.dirOf(imported)
 			if !inTree {
-				return declaredType{imported: imported}, true
+				to.imported = imported
+				return to, true
 			}
 			named, ok := t.read(dir).types[x.Sel.Name]
 			if !ok || named.spec.TypeParams != nil {
-				return declaredType{}, false
+				return to, false
 			}
 			at = typeExpr{named.spec.Type, named.file}
+		case *ast.IndexExpr, *ast.IndexListExpr:
+			return to, false
 		default:
-			return declaredType{typeExpr: at}, true
+			return to, true
 		}
 	}
-	return declaredType{}, false
+	return to, false
 }
 
 // importOf returns the path of the package that a selector such as jobset.JobSetSpec names.
@@ -300,11 +365,11 @@ func (t *Tree) dirOf(imported string) (string, bool) {
 
 // field returns the field of a struct that has a name in JSON, with its type and the file that declares it. A field of
 // another struct, which is embedded, counts.
-func (t *Tree) field(at typeExpr, name string, depth int) (declaredType, bool) {
+func (t *Tree) field(at typeExpr, name string, depth int) (treeField, bool) {
 	list := at.expr.(*ast.StructType).Fields.List
 	for _, f := range list {
 		if jsonName(f) == name {
-			return declaredType{typeExpr: typeExpr{f.Type, at.file}}, true
+			return treeField{declaredType{typeExpr: typeExpr{f.Type, at.file}}, jsonTag(f), true}, true
 		}
 	}
 	for _, f := range list {
@@ -322,7 +387,7 @@ func (t *Tree) field(at typeExpr, name string, depth int) (declaredType, bool) {
 			return found, true
 		}
 	}
-	return declaredType{}, false
+	return treeField{}, false
 }
 
 // jsonName returns the name of a field in JSON, "" if its tag has none.
