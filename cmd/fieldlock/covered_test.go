@@ -96,6 +96,8 @@ func TestRecord(t *testing.T) {
 
 		{"values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
+		{"a comment in values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
+			[]string{"values/shop.yaml", "# the default\nclass: 'fast' # of the cluster\n"}, true},
 		{"values that an Application names in another repository", application(elsewhere + "{repoURL: 'https://example.org/other.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
 		{"values of a HelmRelease from a ConfigMap", map[string]string{

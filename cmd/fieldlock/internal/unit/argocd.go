@@ -39,8 +39,10 @@ func applications() *kind {
 			if a.Replace {
 				u.Applier = "replace"
 			}
+			u.values = true
 			for i, source := range a.Sources {
 				inTree, dir := source.Chart == "" && d.inTree(source.RepoURL), ""
+				u.values = u.values && (!inTree || source.OnlyRef())
 				if source.Chart != "" && d.Fetch != nil {
 					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
 				}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -262,6 +264,21 @@ func state(t Tree, name string) string {
 		return "unreadable"
 	}
 	return "file " + id
+}
+
+// valuesOf identifies the values that a file has for a chart, whatever its comments and the order of its keys; "" if
+// Helm could not read it.
+func valuesOf(t Tree, name string) string {
+	data, err := t.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	values, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(values)
+	return "values " + hex.EncodeToString(sum[:])
 }
 
 // listing tells what is in a directory of a tree.

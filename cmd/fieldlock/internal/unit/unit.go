@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -99,6 +100,7 @@ type Unit struct {
 	unread   bool                      // its definition has a field of the wrong type
 	lacking  rendered.Lacking          // what its files show that it is rendered without
 	charts   bool                      // a kustomization has helmCharts
+	values   bool                      // all files that it reads are values of charts elsewhere
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 
@@ -304,7 +306,11 @@ func (u *Unit) computeDigest(t Tree) string {
 			fmt.Fprintf(h, "\x00%s", name)
 			continue
 		}
-		fmt.Fprintf(h, "\x00%s\x00%s", name, state(t, name))
+		is := state(t, name)
+		if u.values {
+			is = cmp.Or(valuesOf(t, name), is)
+		}
+		fmt.Fprintf(h, "\x00%s\x00%s", name, is)
 	}
 	if u.Err == nil {
 		fmt.Fprintf(h, "\x00%s", u.dir)
