@@ -46,6 +46,9 @@ func TestRecord(t *testing.T) {
 		return "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: made, namespace: default}\n" +
 			"spec: {secretStoreRef: {name: store}, target: {name: " + target + ", template: {data: {values.yaml: 'class: " + class + "', CLASS: " + class + "}}}}\n"
 	}
+	made := map[string]string{"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"),
+		"apps/kustomization.yaml": "resources: [v.yaml, web.yaml]\npatches: [{path: p.yaml}]\n", "apps/v.yaml": externalSecret("values", "fast"), "apps/web.yaml": deployment,
+		"apps/p.yaml": externalSecret("values", "slow")}
 	jsonnet := with(application("{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: app, directory: {jsonnet: {libs: [libs]}}}"),
 		"app/map.jsonnet", "// it's \"one\"\n(import 'lib.libsonnet') + (import \"all/b.libsonnet\")\n", "app/lib.libsonnet", "{a: 1}\n",
 		"libs/all/b.libsonnet", "{b: importstr 'text.txt'}\n", "libs/all/text.txt", "one\n", "libs/other.libsonnet", "{b: 1}\n")
@@ -118,6 +121,8 @@ func TestRecord(t *testing.T) {
 			strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: Secret, name: vars}]", 1),
 			"v.yaml", strings.Replace(externalSecret("vars", "fast"), "namespace: default", "namespace: flux-system", 1)),
 			[]string{"v.yaml", strings.Replace(externalSecret("vars", "slow"), "namespace: default", "namespace: flux-system", 1)}, false},
+		{"values from a Secret that a patched ExternalSecret makes", made, []string{"apps/p.yaml", strings.Replace(made["apps/p.yaml"], "slow", "fast", 1)}, false},
+		{"a change beside an ExternalSecret that makes values", made, []string{"apps/p.yaml", made["apps/p.yaml"], "apps/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
 		{"an ExternalSecret that makes no values", map[string]string{
 			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"), "v.yaml": externalSecret("login", "fast"),
 			"other.yaml": strings.Replace(externalSecret("values", "fast"), "namespace: default", "namespace: other", 1)},

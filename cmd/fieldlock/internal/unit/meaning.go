@@ -184,17 +184,27 @@ func (c *candidates) makers(r flux.Reference) map[string]string {
 		}
 		documents, _, _ := c.shared.Read(file, data)
 		for _, d := range documents {
-			namespace := fieldpath.Text(d.Object, "metadata", "namespace")
-			here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
-			if here && c.isCustom(d.Object) && holdsText(d.Object, r.Name) {
-				made := maps.Clone(d.Object)
-				delete(made, "metadata")
-				all[file] += "\x00" + digestOf(made)
+			if c.mayMake(d.Object, r) {
+				all[file] += "\x00" + digestOf(withoutMetadata(d.Object))
 			}
 		}
 	}
 	c.makes[r] = all
 	return all
+}
+
+// mayMake reports whether an object may make the one that a reference means.
+func (c *candidates) mayMake(object map[string]any, r flux.Reference) bool {
+	namespace := fieldpath.Text(object, "metadata", "namespace")
+	here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
+	return here && c.isCustom(object) && holdsText(object, r.Name)
+}
+
+// withoutMetadata returns an object without its metadata.
+func withoutMetadata(object map[string]any) map[string]any {
+	rest := maps.Clone(object)
+	delete(rest, "metadata")
+	return rest
 }
 
 // isCustom reports whether an object is a custom resource of another tool than those that define units.
@@ -230,8 +240,7 @@ func holdsText(in any, text string) bool {
 func (c *candidates) contentOf(object map[string]any) string {
 	spec, isSource := object["spec"].(map[string]any)
 	if !isSource {
-		data := maps.Clone(object)
-		delete(data, "metadata")
+		data := withoutMetadata(object)
 		delete(data, "sops")
 		return digestOf(data)
 	}

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -190,11 +191,11 @@ func (s *side) record(u *Unit) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// printers returns the units that may print the object which a reference of a unit means: of several those of its
-// cluster, and of these those of its root if there are any.
+// printers returns the units that may print the object which a reference of a unit means, or one that makes it: of
+// several those of its cluster, and of these those of its root if there are any.
 func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	var all []*Unit
-	for _, file := range m.files {
+	for _, file := range slices.Concat(m.files, slices.Sorted(maps.Keys(m.makers))) {
 		for _, p := range s.readers[file] {
 			if s.byKey[p.key()] == p && !slices.Contains(all, p) {
 				all = append(all, p)
@@ -226,7 +227,7 @@ func (u *Unit) refersToArtifact() bool {
 // resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them.
 // Several units that print one object differently make it unclear what is meant.
 func (s *side) resolve(u *Unit) {
-	printed := map[flux.Reference]map[string]any{}
+	printed, makers := map[flux.Reference]map[string]any{}, map[flux.Reference]map[string]string{}
 	unclear := ""
 	for _, r := range inOrder(u.refers) {
 		m := u.refers[r]
@@ -234,6 +235,12 @@ func (s *side) resolve(u *Unit) {
 		for _, p := range s.printers(u, m) {
 			objects, _ := s.render(p) // one that cannot be rendered counts as it is written
 			for _, o := range objects {
+				if len(m.makers) > 0 && s.candidates.mayMake(o.Object, r) {
+					if makers[r] == nil {
+						makers[r] = map[string]string{}
+					}
+					makers[r][cmp.Or(o.File, p.File)] += "\x00" + digestOf(withoutMetadata(o.Object))
+				}
 				for _, object := range referred(o.Object) {
 					if !means(r, object) {
 						continue
@@ -253,11 +260,14 @@ func (s *side) resolve(u *Unit) {
 			unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s", r.Kind, r.Name, strings.Join(by, ", "))
 		}
 	}
-	if len(printed) == 0 {
-		return
+	if len(printed) > 0 {
+		s.redefine(u, printed)
+		u.unclear = cmp.Or(unclear, u.unclear)
 	}
-	if s.redefine(u, printed); unclear != "" {
-		u.unclear = unclear
+	for r, made := range makers {
+		if m := u.refers[r]; m != nil {
+			m.makers, u.digestIn = made, nil
+		}
 	}
 }
 
