@@ -91,7 +91,7 @@ func (c *renderCommand) run(args []string) error {
 	if repo, err := git.Open("."); err == nil {
 		c.repository(&options, repo)
 	}
-	out := &deployed{Units: []deployedUnit{}, NotCovered: []unit.NotCovered{}, Errors: []string{}}
+	out := &deployed{Units: []deployedUnit{}, NotCovered: []notRendered{}, Errors: []string{}}
 	if c.project.mistake != nil {
 		out.errs = append(out.errs, c.project.mistake)
 	}
@@ -194,11 +194,21 @@ func (c *renderCommand) gitSide(repo *git.Repository, arg, below string, options
 
 // deployed is what render prints.
 type deployed struct {
-	Units      []deployedUnit    `json:"units"`
-	NotCovered []unit.NotCovered `json:"notCovered"`
-	Errors     []string          `json:"errors"`
+	Units      []deployedUnit `json:"units"`
+	NotCovered []notRendered  `json:"notCovered"`
+	Errors     []string       `json:"errors"`
 
-	errs []error
+	missing []result.NotCovered
+	errs    []error
+}
+
+// notRendered is what render prints of a [result.NotCovered], without what concerns changes.
+type notRendered struct {
+	Unit   string `json:"unit"`
+	Kind   string `json:"kind"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Reason string `json:"reason"`
 }
 
 // deployedUnit is one unit, or with the kind "files" the files that no unit reads.
@@ -242,7 +252,10 @@ func (d *deployed) add(set *unit.Set) {
 	if len(files.Objects) > 0 {
 		d.Units = append(d.Units, files)
 	}
-	d.NotCovered = append(d.NotCovered, set.NotCovered...)
+	for _, n := range set.NotCovered {
+		d.NotCovered = append(d.NotCovered, notRendered{n.Unit, n.Kind, n.File, n.Line, n.Reason})
+	}
+	d.missing = append(d.missing, set.NotCovered...)
 	d.errs = append(d.errs, set.Errs...)
 }
 
@@ -260,11 +273,7 @@ func (c *renderCommand) print(d *deployed) error {
 	} else if err := d.write(c.out); err != nil {
 		return err
 	}
-	missing := make([]result.NotCovered, len(d.NotCovered))
-	for i, n := range d.NotCovered {
-		missing[i] = result.NotCovered{Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason}
-	}
-	for _, line := range report.NotCovered(missing) {
+	for _, line := range report.NotCovered(d.missing) {
 		fmt.Fprintf(c.err, "warning: %s\n", line)
 	}
 	if len(d.Units)+len(d.NotCovered)+len(d.errs) == 0 {

@@ -249,13 +249,11 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 }
 
 // addNotCovered adds what could not be rendered, and what the settings exclude, to in.
-func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
+func addNotCovered(in *compare.Input, missing []result.NotCovered) {
 	for _, n := range missing {
 		switch {
 		case n.Reason != unit.Excluded:
-			in.NotCovered = append(in.NotCovered, result.NotCovered{
-				Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, From: n.From, Reason: n.Reason, Changed: n.Changed, Change: n.Change,
-			})
+			in.NotCovered = append(in.NotCovered, n)
 		case n.Changed:
 			in.Excluded = append(in.Excluded, n.Unit)
 		}

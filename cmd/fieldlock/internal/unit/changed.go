@@ -35,7 +35,7 @@ func (c *comparison) renderChanged() {
 }
 
 // notCovered describes a changed unit that NEW cannot render. A file that the change removes is one of OLD.
-func (c *comparison) notCovered(p unitPair, err error) NotCovered {
+func (c *comparison) notCovered(p unitPair, err error) result.NotCovered {
 	n := c.news.changedNotCovered(p.new, err)
 	if n.From != "" || p.old == nil {
 		return n
@@ -80,9 +80,7 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.forced && newErr != nil: // NEW does not have the unit; its files are compared as NEW reads them
 	case isMissing(newErr), newErr != nil && c.asksForValues(p.new, newErr):
-		n := c.notCovered(p, newErr)
-		n.isNew = p.old == nil
-		c.out.NotCovered = append(c.out.NotCovered, n)
+		c.addNotCovered(c.notCovered(p, newErr), p.old == nil)
 		return
 	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
@@ -147,7 +145,7 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsur
 		return olds, nil
 	}
 	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
-	var n NotCovered
+	var n result.NotCovered
 	switch {
 	case lacks == nil:
 		n = c.olds.changedNotCovered(p.old, lacked)
@@ -157,8 +155,7 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsur
 		n = c.news.changedNotCovered(p.new, lacks)
 	}
 	n.Reason += "; the rest of it was checked"
-	n.isNew = p.old == nil
-	c.out.NotCovered = append(c.out.NotCovered, n)
+	c.addNotCovered(n, p.old == nil)
 	if same {
 		return olds, nil
 	}

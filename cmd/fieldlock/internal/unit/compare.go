@@ -48,6 +48,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 // forgiveNew takes new units that cannot be rendered for unchanged, as creates need no rules, unless OLD could have
 // held their objects: if it has an object that NEW no longer has, or a unit that cannot be rendered either.
 func (c *comparison) forgiveNew() {
+	defer func() { c.out.NotCovered = append(c.out.NotCovered, c.created...) }()
 	has := map[named]bool{}
 	for _, as := range objectsOf(c.out.New) {
 		as.namespace = ""
@@ -67,10 +68,8 @@ func (c *comparison) forgiveNew() {
 			return
 		}
 	}
-	for i := range c.out.NotCovered {
-		if n := &c.out.NotCovered[i]; n.isNew {
-			n.Changed = false
-		}
+	for i := range c.created {
+		c.created[i].Changed = false
 	}
 }
 
@@ -122,13 +121,11 @@ func (c *comparison) addElsewhere() {
 	for _, u := range c.olds.units {
 		names[u.String()] = true
 	}
-	news := c.news.missing(c.newSide, func(u *Unit) bool {
+	for _, n := range c.news.missing(c.newSide, func(u *Unit) bool {
 		return !slices.ContainsFunc(olds[u.String()], func(old *Unit) bool { return !c.differ(u, old) })
-	})
-	for i := range news {
-		news[i].isNew = !names[news[i].Kind+" "+news[i].Unit]
+	}) {
+		c.addNotCovered(n, !names[n.Kind+" "+n.Unit])
 	}
-	c.out.NotCovered = append(c.out.NotCovered, news...)
 	for _, p := range c.pairs {
 		if p.new != nil && p.old == nil && len(olds[p.new.String()]) > 0 {
 			_, _, reason := p.new.place(olds[p.new.String()][0].Err)

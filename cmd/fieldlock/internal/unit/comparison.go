@@ -18,7 +18,7 @@ type Comparison struct {
 	Unsure []manifest.File
 	// Units are those that NEW has, or that only OLD has.
 	Units      []result.Unit
-	NotCovered []NotCovered
+	NotCovered []result.NotCovered
 	// Errs are the mistakes that the change brings.
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
@@ -42,6 +42,7 @@ type comparison struct {
 	news, olds       *side
 	out              *Comparison
 
+	created   []result.NotCovered // units that OLD does not have; see forgiveNew
 	pairs     []unitPair
 	unchanged []filePair
 }
@@ -63,9 +64,18 @@ func (p *unitPair) unchanged() bool { return !p.changed && !p.forced && p.new.Er
 // filePair is a file that both sides read as it is written.
 type filePair struct{ new, old manifest.File }
 
+// addNotCovered lists a unit that is not covered.
+func (c *comparison) addNotCovered(n result.NotCovered, isNew bool) {
+	if isNew {
+		c.created = append(c.created, n)
+	} else {
+		c.out.NotCovered = append(c.out.NotCovered, n)
+	}
+}
+
 // uncovered lists something changed that cannot be read as it is deployed.
 func (c *comparison) uncovered(unit, kind, file, reason string) {
-	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
+	c.out.NotCovered = append(c.out.NotCovered, result.NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
 }
 
 // sameContent reports whether both sides have a file with the same content, or cannot read it.

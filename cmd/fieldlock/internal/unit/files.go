@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -154,7 +155,7 @@ func (c *comparison) addValues() {
 func (c *comparison) baselines(files []manifest.File) []manifest.File {
 	for i := range files {
 		f := &files[i]
-		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
+		known := func(n result.NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
 			c.uncovered(f.Path, "file", f.Name, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -182,8 +183,8 @@ func unreadable(f *manifest.File) string {
 func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(), f.Name+": ") }
 
 // missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
-func (s *side) missing(in *Side, changed func(u *Unit) bool) []NotCovered {
-	var list []NotCovered
+func (s *side) missing(in *Side, changed func(u *Unit) bool) []result.NotCovered {
+	var list []result.NotCovered
 	for _, u := range s.elsewhere {
 		if in.names(u.File) {
 			n := s.notCovered(u, u.Err)

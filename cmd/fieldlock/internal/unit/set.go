@@ -3,6 +3,7 @@ package unit
 import (
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -17,7 +18,7 @@ type Rendered struct {
 type Set struct {
 	Units      []Rendered
 	Files      []manifest.File
-	NotCovered []NotCovered
+	NotCovered []result.NotCovered
 	// Errs are the mistakes of units.
 	Errs []error
 
@@ -80,7 +81,7 @@ func Load(in *Side, o Options) (*Set, error) {
 	}
 	for _, f := range excluded {
 		if !alone && !s.isInput(f.Path) {
-			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
+			set.NotCovered = append(set.NotCovered, result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
 		}
 	}
 	for _, f := range in.Files {
@@ -92,7 +93,7 @@ func Load(in *Side, o Options) (*Set, error) {
 			continue
 		}
 		if reason := unreadable(&f); reason != "" && !o.Plain {
-			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+			set.NotCovered = append(set.NotCovered, result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
 			continue
 		}
 		set.Files = append(set.Files, f)

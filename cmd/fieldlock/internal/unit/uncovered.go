@@ -4,37 +4,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What cannot be read as it is deployed: a unit that lacks something is not covered, and one that its tool refuses is a
 // mistake. Either is placed at the line of the change that touches it, if there is one.
 
-// NotCovered is what could not be read as it is deployed.
-type NotCovered struct {
-	Unit    string `json:"unit"`
-	Kind    string `json:"kind"`
-	File    string `json:"file,omitempty"` // as messages name it: where the change touches the unit, otherwise where the reason is
-	Line    int    `json:"line,omitempty"`
-	From    string `json:"-"` // where the reason is, if that is another file
-	Reason  string `json:"reason"`
-	Changed bool   `json:"-"`
-	isNew   bool   // OLD has no such unit
-	// Change is a digest of what both sides have at everything that the unit may read.
-	Change string `json:"-"`
-}
-
 // noBaseline begins the reason why the objects of a unit are compared with nothing.
 const noBaseline = "there is nothing to compare with, since OLD cannot be rendered: "
 
 // notCovered describes a unit that cannot be rendered.
-func (s *side) notCovered(u *Unit, err error) NotCovered {
+func (s *side) notCovered(u *Unit, err error) result.NotCovered {
 	file, line, reason := u.place(err)
-	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason}
+	return result.NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason}
 }
 
 // changedNotCovered describes a unit that the change touches and that cannot be rendered.
-func (s *side) changedNotCovered(u *Unit, err error) NotCovered {
+func (s *side) changedNotCovered(u *Unit, err error) result.NotCovered {
 	n := s.notCovered(u, err)
 	n.Changed = true
 	s.placeEdit(&n, u)
@@ -43,7 +30,7 @@ func (s *side) changedNotCovered(u *Unit, err error) NotCovered {
 
 // placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches
 // its own file.
-func (s *side) placeEdit(n *NotCovered, u *Unit) {
+func (s *side) placeEdit(n *result.NotCovered, u *Unit) {
 	if s.edits == nil {
 		return
 	}
@@ -64,7 +51,7 @@ func (s *side) mistake(u *Unit, err error) error {
 }
 
 // textOf describes what a side has of a file or unit, and of all files that the unit reads.
-func (s *side) textOf(n *NotCovered) string {
+func (s *side) textOf(n *result.NotCovered) string {
 	lines := []string{n.Kind + "\x00" + n.Unit}
 	if n.Kind == "file" {
 		return lines[0] + "\x00" + state(s.tree, n.Unit)
