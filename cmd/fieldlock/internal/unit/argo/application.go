@@ -55,6 +55,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -141,7 +142,7 @@ type kustomizeSpec struct {
 	LabelIncludeTemplates     bool              `json:"labelIncludeTemplates,omitempty"`
 	Namespace                 string            `json:"namespace,omitempty"`
 	Replicas                  []replica         `json:"replicas,omitempty"`
-	Patches                   []any             `json:"patches,omitempty"`
+	Patches                   []types.Patch     `json:"patches,omitempty"`
 	Components                []string          `json:"components,omitempty"`
 	IgnoreMissingComponents   bool              `json:"ignoreMissingComponents,omitempty"`
 	Version                   string            `json:"version,omitempty"`
