@@ -177,7 +177,7 @@ func Lint(s *spec.Schema, opts ...Option) []Finding {
 }
 
 // Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for
-// ways around locks are methods of holes. The catalogue, package rule, has the IDs.
+// ways around locks are methods of holes. Package finding has the IDs.
 
 // maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each
 // level, and the square of that is more than anyone reads.

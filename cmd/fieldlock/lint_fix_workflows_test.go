@@ -15,9 +15,7 @@ import (
 // TestLintFixKeepsWorkflows: what the documentation of projects describes is accepted by their CRDs, and still is after
 // lint --fix.
 func TestLintFixKeepsWorkflows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it lints and fixes many CRDs")
-	}
+	onlyInCI(t)
 	data, err := os.ReadFile("testdata/workflows.yaml")
 	if err != nil {
 		t.Fatal(err)

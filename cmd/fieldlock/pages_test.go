@@ -416,9 +416,7 @@ func TestPageParameters(t *testing.T) {
 // servers are run by the tests in testdata/servers, one for each package; the one that needs controller-runtime is
 // tested in examples/validator.
 func TestPageGo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds a test of a CRD")
-	}
+	onlyInCI(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

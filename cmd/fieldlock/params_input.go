@@ -133,14 +133,6 @@ func readParams[T any](in *paramsInput, file string, parse func([]byte) (T, erro
 	return parsed, nil
 }
 
-// dialect is a system of parameters, the value of --dialect.
-type dialect struct {
-	name       string
-	readValues func([]byte) (parameter.Values, error)
-	isComplete func([]byte) bool // whether --values names every value, so that what it lacks is removed
-	verbs      map[string]func(*paramsInput) (*params.Report, error)
-}
-
 // The modes of --mode.
 const (
 	modePut   = "put"

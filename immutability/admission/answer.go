@@ -8,11 +8,13 @@ import (
 	"unicode/utf8"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // answer is the answer to one request.
@@ -45,6 +47,61 @@ func (a *answer) note(key, text string) {
 		a.response.AuditAnnotations = map[string]string{}
 	}
 	a.response.AuditAnnotations[key] = clip(text, maxNote)
+}
+
+// violated answers an update that breaks locks.
+func (v *Reviewer) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
+	var a *answer
+	switch v.mode {
+	case ModeEnforce:
+		a = refuse(r.UID, refusal(r, target, report, v.code))
+		a.observed = v.observation(r)
+		if v.logger != nil {
+			a.refused = append(describe(r), "violations", brokenLocks(report))
+		}
+	case ModeWarn:
+		a = v.allow(r, DecisionWarned)
+		for i := range report.Violations {
+			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
+				a.warn(fmt.Sprintf("and %d more immutable fields", more))
+				break
+			}
+			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because locks only warn here")
+		}
+	case ModeAudit:
+		a = v.allow(r, DecisionAudited)
+		a.note("violations", strings.Join(brokenLocks(report), ", "))
+	}
+	a.observed.Kind = target.Kind
+	a.observed.Violations = len(report.Violations) + report.More
+	a.observed.Locks = make(map[immutability.Lock]int, 1)
+	for i := range report.Violations {
+		a.observed.Locks[report.Violations[i].Lock]++
+	}
+	return a
+}
+
+// unchecked answers a request that cannot be checked.
+func (v *Reviewer) unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer {
+	if v.policy == admissionregistrationv1.Fail && v.mode == ModeEnforce {
+		a := refuse(r.UID, failure(status, "this update cannot be checked for immutable fields: "+err.Error()))
+		a.decision, a.observed = DecisionFailed, v.observation(r)
+		if v.logger != nil {
+			a.refused = append(describe(r), "error", clip(err.Error(), maxCause))
+		}
+		return a
+	}
+	a := v.allow(r, DecisionIgnored)
+	a.warn("not checked for immutable fields: " + err.Error())
+	a.note("unchecked", err.Error())
+	return a
+}
+
+func (v *Reviewer) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
+	return &answer{
+		response: admissionv1.AdmissionResponse{UID: r.UID, Allowed: true},
+		http:     http.StatusOK, decision: d, observed: v.observation(r),
+	}
 }
 
 // refuse returns an answer that refuses with a status.

@@ -21,7 +21,7 @@
 //	accepted         accepted violations
 //	deletion         objects that NEW no longer has
 //	complete         whether everything that changed was checked
-//	predecessors     the verdicts on all pairs, and on objects with several possible predecessors
+//	judge_groups     the verdicts on all pairs, and on objects with several possible predecessors
 //	judge            the verdict on one pair
 //	applier          the requests that tools send, and where their verdicts differ
 //	policies         admission policies

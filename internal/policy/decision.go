@@ -2,14 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -135,45 +133,6 @@ type state struct {
 	newObj, oldObj map[string]any
 	match          match
 	param          runtime.Object
-}
-
-// params returns the parameters with which the policy runs, a nil one for null. They count where both sides have them;
-// missing says what is not known otherwise.
-func (r *run) params() (list []runtime.Object, missing string) {
-	kind, ref := r.p.Spec.ParamKind, r.b.Spec.ParamRef
-	if kind == nil || ref == nil {
-		return []runtime.Object{nil}, ""
-	}
-	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
-	if err != nil {
-		return nil, "a selector that cannot be read"
-	}
-	namespace := ref.Namespace
-	namespaced, known := r.s.scopes(kind.APIVersion, kind.Kind)
-	if namespaced && namespace == "" {
-		namespace = namespaceOf(r.u.New)
-	}
-	found := r.s.parameters[kind.APIVersion+" "+kind.Kind]
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		isParam := func(e entry) bool {
-			_, _, name := identity(e.Object)
-			selected := ref.Name == "" && ref.Selector != nil && selector.Matches(labels.Set(labelsOf(e.Object)))
-			return (selected || ref.Name == name && name != "") &&
-				(namespaceOf(e.Object) == namespace || !namespaced && known)
-		}
-		if !slices.ContainsFunc(found[key], isParam) {
-			continue
-		}
-		obj, ok := found.of(key)
-		if !ok {
-			return nil, "parameters that the change adds, changes or removes"
-		}
-		list = append(list, object(obj))
-	}
-	if len(list) == 0 {
-		return nil, "parameters that are not among the manifests"
-	}
-	return list, ""
 }
 
 // evaluation is the result of one run of a policy.

@@ -38,25 +38,6 @@ type Set struct {
 	warnings   []string
 }
 
-// objects are the manifests of a kind by namespace and name.
-type objects map[string][]entry
-
-func (o objects) add(e entry) {
-	_, _, name := identity(e.Object)
-	key := namespaceOf(e.Object) + "/" + name
-	o[key] = append(o[key], e)
-}
-
-// of returns the object with a key of the map. ok is false unless both sides have it, alike and once: what changes
-// together with the object that a policy is asked about may reach the cluster before it or after it.
-func (o objects) of(key string) (obj map[string]any, ok bool) {
-	list := o[key]
-	if len(list) != 1 || !list[0].inNew || !list[0].inOld {
-		return nil, false
-	}
-	return list[0].Object, true
-}
-
 // entry is a document with its sides.
 type entry struct {
 	*Document

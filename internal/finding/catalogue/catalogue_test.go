@@ -21,7 +21,7 @@ import (
 
 const root = "../../.."
 
-// ids returns the values of the constants of package rule without a type: the IDs.
+// ids returns the values of the constants of package finding without a type: the IDs.
 func ids(t *testing.T) []string {
 	t.Helper()
 	var list []string
