@@ -7,6 +7,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -67,12 +68,12 @@ func (k *Kind) applied(u *update) map[string]any {
 }
 
 // addUnmerged adds that a request fails, which the last one did not.
-func (v *Verdict) addUnmerged(u *update) {
+func addUnmerged(v *result.Verdict, u *update) {
 	who := "an apply"
 	if u.by != "" {
 		who = "a " + string(u.by) + " apply"
 	}
-	v.Unknown = append(v.Unknown, Remark{Message: "refused if " + who +
+	v.Unknown = append(v.Unknown, result.Remark{Message: "refused if " + who +
 		" cannot merge the manifest: an item of a list lacks its key, " +
 		"two items have the same one, or a value is of another type"})
 }

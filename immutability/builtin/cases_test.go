@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
@@ -74,7 +75,7 @@ func serves(kinds *builtin.Kinds, obj map[string]any) bool {
 	})
 }
 
-func verdictOf(v builtin.Verdict) kindcase.Verdict {
+func verdictOf(v result.Verdict) kindcase.Verdict {
 	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {
 		_, text, _ := strings.Cut(found.Message, ": ")

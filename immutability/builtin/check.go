@@ -1,12 +1,11 @@
 package builtin
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -21,13 +20,13 @@ import (
 //
 // Where server-side and client-side apply differ, Check is cautious: a default that only the server has set stays, and
 // null in the manifest removes it. CheckBy says what one of them does.
-func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
+func (k *Kind) Check(newObj, oldObj map[string]any) result.Verdict {
 	return k.check("", newObj, oldObj, false)
 }
 
 // CheckBy is Check for one way of applying: one of the constants, or "flux" or "live", which Applier explains. An
 // applier of any other name behaves as in Check.
-func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) Verdict {
+func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) result.Verdict {
 	switch by {
 	case ApplierServerSide, ApplierClientSide, ApplierReplace, fluxApply:
 		return k.check(by, newObj, oldObj, false)
@@ -58,9 +57,9 @@ const (
 	liveApply = Applier(apply.Live)
 )
 
-func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) result.Verdict {
 	if k.undefined() {
-		return Verdict{Unknown: []Remark{{Message: "the kind is not known, so nothing was checked"}}}
+		return result.Verdict{Unknown: []result.Remark{{Message: "the kind is not known, so nothing was checked"}}}
 	}
 	if newObj == nil {
 		newObj = map[string]any{}
@@ -70,15 +69,15 @@ func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdi
 	}
 	v := k.checkKnown(by, newObj, oldObj, live)
 	if len(v.Violations) > 0 {
-		v.leaveToFeatures(k, by, newObj, oldObj, live)
+		k.leaveToFeatures(&v, by, newObj, oldObj, live)
 	}
-	v.addUnknown(k, by, newObj, oldObj)
+	k.addUnknown(&v, by, newObj, oldObj)
 	return v
 }
 
 // leaveToFeatures makes unknown what is refused only for fields of features that are off by default. A cluster that has
 // stored such a field has the feature on.
-func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string]any, live bool) {
+func (k *Kind) leaveToFeatures(v *result.Verdict, by Applier, newObj, oldObj map[string]any, live bool) {
 	off := map[string]bool{}
 	bare := func(obj map[string]any) map[string]any {
 		t, _ := k.goType(obj)
@@ -93,11 +92,11 @@ func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string
 		return
 	}
 	without := k.checkKnown(by, bareNew, bareOld, live)
-	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
+	v.Violations = slices.DeleteFunc(v.Violations, func(found result.Violation) bool {
 		refused := slices.ContainsFunc(without.Violations,
-			func(other Violation) bool { return other.Path == found.Path && other.Message == found.Message })
+			func(other result.Violation) bool { return other.Path == found.Path && other.Message == found.Message })
 		if !refused {
-			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row,
+			v.Unknown = append(v.Unknown, result.Remark{Path: found.Path, Row: found.Row,
 				Message: "refused if a feature is on that is off by default (" +
 					strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its fields: " +
 					found.Message})
@@ -108,7 +107,7 @@ func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string
 
 // addUnknown adds the changed fields of a manifest that the kind does not have. The server stores none of them; whether
 // it refuses them depends on what the client asks it to validate.
-func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any) {
+func (k *Kind) addUnknown(v *result.Verdict, by Applier, newObj, oldObj map[string]any) {
 	t, exact := k.goType(newObj)
 	if !exact || k.Kind == "CustomResourceDefinition" { // whose unknown keys are lint's
 		return
@@ -129,7 +128,7 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 		if field.path[0] == "status" || known[field.key()] {
 			continue
 		}
-		remark := Remark{Path: field.path.String(),
+		remark := result.Remark{Path: field.path.String(),
 			Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
 		if _, ok := field.path.In(sent); ok {
 			remark.Message += "refused in a server-side apply and from kubectl, which asks for validation; otherwise " +
@@ -143,20 +142,20 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 }
 
 // checkKnown is check for the fields that the kind has.
-func (k *Kind) checkKnown(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+func (k *Kind) checkKnown(by Applier, newObj, oldObj map[string]any, live bool) result.Verdict {
 	if len(k.source.Rows) == 0 && len(k.source.Kept) == 0 && k.source.Template == "" {
 		return identity(newObj, oldObj)
 	}
 	if k.Kind == "CustomResourceDefinition" {
-		if v := k.checkRows(by, withoutSchemas(newObj), withoutSchemas(oldObj), live); v.clean() {
+		if v := k.checkRows(by, withoutSchemas(newObj), withoutSchemas(oldObj), live); isClean(&v) {
 			return v // no row reads schemas, which are nearly all of a CRD
 		}
 	}
 	return k.checkRows(by, newObj, oldObj, live)
 }
 
-// clean reports whether there is nothing to say.
-func (v *Verdict) clean() bool { return len(v.Violations)+len(v.Unknown)+len(v.Notes) == 0 }
+// isClean reports whether there is nothing to say.
+func isClean(v *result.Verdict) bool { return len(v.Violations)+len(v.Unknown)+len(v.Notes) == 0 }
 
 // withoutSchemas returns a CRD without the schemas of its versions.
 func withoutSchemas(crd map[string]any) map[string]any {
@@ -181,7 +180,7 @@ func withoutSchemas(crd map[string]any) map[string]any {
 }
 
 // checkRows is check for a kind with rows, or with defaults that must not stay.
-func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) result.Verdict {
 	verdict := identity(newObj, oldObj)
 	if err := k.compile(); err != nil {
 		// The data is part of the program, and a test compiles all of it.
@@ -190,21 +189,17 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 	u := k.update(by, newObj, oldObj)
 	u.live = live
 	named := func(name string) (value string, holds bool) { return conditions()[name](u) }
-	found, err := k.rules.Find(kind.Update{New: u.applied, Old: u.stored, Named: named})
+	found, _, err := k.rules.Find(kind.Update{New: u.applied, Old: u.stored, Named: named})
 	if err != nil {
 		panic(err) // likewise
 	}
-	for i := range found.Objections {
-		verdict.addFinding(&found.Objections[i])
-	}
-	for _, v := range keptDefaults(k.kept, u) {
-		verdict.add(&v.Row, v)
-	}
+	addAll(&verdict, found)
+	addAll(&verdict, keptDefaults(k.kept, u))
 	if by == ApplierReplace && len(verdict.Violations) == 0 {
-		verdict.addPut(k, u.applied)
+		k.addPut(&verdict, u.applied)
 	}
 	if u.unmerged && len(verdict.Violations) == 0 {
-		verdict.addUnmerged(u)
+		addUnmerged(&verdict, u)
 	}
 	k.finish(&verdict, newObj, oldObj)
 	return verdict
@@ -212,56 +207,54 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 
 // addPut adds the fields that a PUT may drop: the cluster filled them in, at or after the creation, and refuses their
 // removal.
-func (v *Verdict) addPut(k *Kind, applied map[string]any) {
+func (k *Kind) addPut(v *result.Verdict, applied map[string]any) {
 	switch {
 	case k.Group != "":
 	case k.Kind == "Pod" && len(fieldpath.Object(applied, "spec")) > 0:
-		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "refused unless the manifest has the service " +
+		v.Unknown = append(v.Unknown, result.Remark{Path: "spec", Message: "refused unless the manifest has the service " +
 			"account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes " +
 			"what it lacks"})
 	case k.Kind == "PersistentVolumeClaim" && fieldpath.Text(applied, "spec", "volumeName") == "":
-		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName",
+		v.Unknown = append(v.Unknown, result.Remark{Path: "spec.volumeName",
 			Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})
 	}
 }
 
 // identity is the part of a verdict that objects of all kinds share.
-func identity(newObj, oldObj map[string]any) Verdict {
-	v := Verdict{Checked: true}
-	found := kind.Identity(newObj, oldObj)
-	for i := range found {
-		v.addFinding(&found[i])
-	}
+func identity(newObj, oldObj map[string]any) result.Verdict {
+	v := result.Verdict{Checked: true}
+	addAll(&v, kind.Identity(newObj, oldObj))
 	return v
 }
 
 // finish sorts the verdict, shows values as the manifests have them, and drops what is said twice.
-func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
+func (k *Kind) finish(v *result.Verdict, newObj, oldObj map[string]any) {
 	if k.moved(newObj, oldObj) {
-		v.withdraw(oldObj)
+		withdraw(v, oldObj)
 	}
-	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return strings.Compare(a.Path, b.Path) })
 	v.Violations = slices.CompactFunc(v.Violations,
-		func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
-	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
+		func(a, b result.Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	v.Unknown = slices.DeleteFunc(v.Unknown, func(r result.Remark) bool {
 		return slices.ContainsFunc(v.Violations,
-			func(found Violation) bool { return fieldpath.Within(r.Path, found.Path) })
+			func(found result.Violation) bool { return fieldpath.Within(r.Path, found.Path) })
 	})
 	if len(v.Violations) > 0 {
 		v.Notes = nil // nothing of a refused change is accepted
 	}
 	for i := range v.Violations {
-		path, found := v.Violations[i].Path, &v.Violations[i].Broken
-		if jsonvalue.Equal(found.New, found.Old) && !names(newObj, path) && !names(oldObj, path) {
+		found := &v.Violations[i]
+		found.Steps = fieldpath.Resolve(found.Path, newObj, oldObj)
+		if jsonvalue.Equal(found.New.Data, found.Old.Data) && !names(newObj, found.Path) && !names(oldObj, found.Path) {
 			// The value is the server's: a rule refuses it together with another field.
-			found.New, found.HasNew, found.Old, found.HasOld = nil, false, nil, false
+			found.New, found.Old = result.Value{}, result.Value{}
 		}
-		found.New = written(newObj, path, found.New)
-		found.Old = written(oldObj, path, found.Old)
+		found.New.Data = written(newObj, found.Path, found.New.Data)
+		found.Old.Data = written(oldObj, found.Path, found.Old.Data)
 		for j := range found.Differences {
 			d := &found.Differences[j]
-			d.New = written(newObj, d.Path.String(), d.New)
-			d.Old = written(oldObj, d.Path.String(), d.Old)
+			d.New.Data = written(newObj, d.Path, d.New.Data)
+			d.Old.Data = written(oldObj, d.Path, d.Old.Data)
 		}
 	}
 }
@@ -307,75 +300,27 @@ func known(rows []kind.Row) error {
 	return nil
 }
 
-// addFinding adds the objection of a row to an update.
-func (v *Verdict) addFinding(found *kind.Objection) {
-	row := newRow(found.Row, found.Locked)
-	violation := row.violation(found.Broken)
-	violation.Path, violation.Message = found.Path, found.Message
-	if found.Row.Annotation != "" {
-		violation.Cause = cmp.Or(found.Row.Cause, found.Path)
-	}
-	row.Unknown = found.Open
-	v.add(&row, violation)
-}
-
-// violation returns the violation of a row at its path.
-func (r *Row) violation(v immutability.Violation) Violation {
-	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
-}
-
-// Verdict is the predicted answer of an API server, or an operator, to an apply. The zero Verdict stands for an update
-// that was not checked, which is not allowed.
-type Verdict struct {
-	// Violations are the refused fields, sorted by path.
-	Violations []Violation
-	// Unknown lists questions that only the cluster can decide. Notes lists changes that are accepted without effect,
-	// or that leave the old resource behind.
-	Unknown, Notes []Remark
-	// Checked is set for an update that was checked.
-	Checked bool
-}
-
-// Allowed reports whether the update was checked and nothing is known to refuse it. Unknown may still be refused.
-func (v Verdict) Allowed() bool { return v.Checked && len(v.Violations) == 0 }
-
-// Violation is a field that the server, or an operator, refuses to change.
-type Violation struct {
-	// Path is the field, a path of the object.
-	Path string
-	// Broken is the lock that is broken, with the values of the field; its Lock is "rule" for a CEL rule.
-	Broken immutability.Violation
-	// Message is the text of the server or of the operator, and Cause the path that it names, which can differ from
-	// Path.
-	Message, Cause string
-	// Row is the row that refuses.
-	Row Row
-}
-
-// Remark is a sentence about a field, and the row that it comes from, if there is one.
-type Remark struct {
-	Path, Message string
-	Row           Row
-}
-
-func (v *Verdict) add(row *Row, found Violation) {
-	switch {
-	case row.Unknown != "":
-		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: row.Unknown})
-	case row.Note != "":
-		v.Notes = append(v.Notes, Remark{Path: found.Path, Message: row.Note})
-	default:
-		v.Violations = append(v.Violations, found)
+// addAll adds objections to a verdict.
+func addAll(v *result.Verdict, objections []kind.Objection) {
+	for i := range objections {
+		switch o := &objections[i]; {
+		case o.Open != "":
+			v.Unknown = append(v.Unknown, result.Remark{Path: o.Path, Message: o.Open, Row: o.Row})
+		case o.By != nil && o.By.Note != "":
+			v.Notes = append(v.Notes, result.Remark{Path: o.Path, Message: o.By.Note, Row: o.Row})
+		default:
+			v.Violations = append(v.Violations, o.Violation)
+		}
 	}
 }
 
 // withdraw makes the violations of fields that the old manifest lacks unknown: an old version had other defaults.
-func (v *Verdict) withdraw(oldObj map[string]any) {
-	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
+func withdraw(v *result.Verdict, oldObj map[string]any) {
+	v.Violations = slices.DeleteFunc(v.Violations, func(found result.Violation) bool {
 		if _, named := fieldpath.Find(oldObj, found.Path); named {
 			return false
 		}
-		v.Unknown = append(v.Unknown, Remark{Path: found.Path,
+		v.Unknown = append(v.Unknown, result.Remark{Path: found.Path,
 			Message: "refused unless it is what the server filled in for the old " +
 				"manifest, whose version is gone and which leaves the field out"})
 		return true

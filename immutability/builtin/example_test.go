@@ -42,9 +42,9 @@ spec:
 	}
 	verdict := kind.Check(newObj, oldObj)
 	for _, v := range verdict.Violations {
-		fmt.Println(v.Path, v.Broken.Lock)
-		for _, d := range v.Broken.Differences {
-			fmt.Printf("  %s: %v, was %v\n", d.Path, d.New, d.Old)
+		fmt.Println(v.Path, v.Lock)
+		for _, d := range v.Differences {
+			fmt.Printf("  %s: %s, was %s\n", d.Path, d.New, d.Old)
 		}
 	}
 	replacement := kind.Replacement(newObj, oldObj, verdict)
@@ -53,7 +53,7 @@ spec:
 	fmt.Println(command)
 	// Output:
 	// spec.volumeClaimTemplates immutable
-	//   spec.volumeClaimTemplates[0].spec.resources.requests.storage: 10Gi, was 5Gi
+	//   spec.volumeClaimTemplates[0].spec.resources.requests.storage: "10Gi", was "5Gi"
 	// downtime
 	// kubectl patch pvc/data-db-0 -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
@@ -82,7 +83,7 @@ func TestKeysThatLookLikePaths(t *testing.T) {
 			t.Errorf("%.40q: %v, want a violation of data", key, summary(verdict))
 			continue
 		}
-		if d := verdict.Violations[0].Broken.Differences; len(d) != 1 || d[0].Old != "1" || d[0].New != "2" {
+		if d := verdict.Violations[0].Differences; len(d) != 1 || d[0].Old.Data != "1" || d[0].New.Data != "2" {
 			t.Errorf("%.40q: differences %v", key, d)
 		}
 		kind.Replacement(object("2"), object("1"), verdict)
@@ -194,7 +195,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-func summary(v builtin.Verdict) []string {
+func summary(v result.Verdict) []string {
 	var all []string
 	for _, found := range v.Violations {
 		all = append(all, found.Path+": "+found.Message)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
@@ -78,54 +78,54 @@ func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 	return all, nil
 }
 
-// keptDefaults returns a violation for each object that a server-side apply does not remove whole. Where it is not
+// keptDefaults returns an objection for each object that a server-side apply does not remove whole. Where it is not
 // known who applies, only the applier decides.
-func keptDefaults(sources []keptSource, u *update) []Violation {
+func keptDefaults(sources []keptSource, u *update) []kind.Objection {
 	if u.by != "" && u.by != ApplierServerSide {
 		return nil
 	}
-	var all []Violation
+	var all []kind.Objection
 	for i := range sources {
 		source := &sources[i]
 		for _, path := range source.paths {
 			eachPair(path, "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
-				row := Row{
-					Path: parent + "." + name, Locks: []immutability.Lock{kind.LockRule},
-					Rule:   "a server-side apply keeps no default that makes the object invalid",
-					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
-					Edit: "leave {path} out of the manifest: where it is null, a server-side apply keeps the " +
-						"server's defaults in it",
-				}
+				at := parent + "." + name
+				found := kind.Objection{Violation: result.Violation{
+					Path: at, Lock: string(kind.LockRule), Message: source.Says, Cause: at,
+					Rule: "a server-side apply keeps no default that makes the object invalid",
+				}}
+				found.WaysOut.Edit = "leave {path} out of the manifest: where it is null, a server-side apply keeps the " +
+					"server's defaults in it"
 				if source.Beside != "" && (hasObject(newIn, name) || newIn["url"] != nil) {
-					row.Message, row.Cause = source.Beside, parent
+					found.Message, found.Cause = source.Beside, parent
 				}
-				if row.Message == "" || !source.keeps(name, newIn, oldIn) {
+				if found.Message == "" || !source.keeps(name, newIn, oldIn) {
 					return
 				}
 				switch source.Cause {
 				case "":
 				case "..":
-					row.Cause = parent
+					found.Cause = parent
 				default:
-					row.Cause = source.Cause
+					found.Cause = source.Cause
 				}
 				if source.Initial {
-					row.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side " +
+					found.WaysOut.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side " +
 						"apply keeps the server's default"
 				}
 				if u.by == "" {
-					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a " +
+					found.Open = "a server-side apply leaves the server's defaults in place and is refused; a " +
 						"client-side apply removes them"
 				}
 				if source.Emptied {
-					row.Means, row.Edit = "a server-side apply removes no object that the server requires",
-						"name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
+					found.Rule = "a server-side apply removes no object that the server requires"
+					found.WaysOut.Edit = "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
 					if u.by == "" {
-						row.Unknown = "a server-side apply removes what the old manifest had in the object and the " +
+						found.Open = "a server-side apply removes what the old manifest had in the object and the " +
 							"object with it, and is refused; a client-side apply leaves it empty"
 					}
 				}
-				all = append(all, row.violation(immutability.Violation{Lock: kind.LockRule}))
+				all = append(all, found)
 			})
 		}
 	}

@@ -14,7 +14,7 @@
 //
 // The knowledge is data: one YAML file for each API group in the folder data, with the fields that a comparison needs
 // to know (defaults, list keys), the locks, and the server's words. A lock is one of the words of package immutability,
-// or a CEL rule. What only the cluster can decide is in Verdict.Unknown.
+// or a CEL rule. What only the cluster can decide is in result.Verdict.Unknown.
 //
 // The package is v0: names may still change.
 package builtin

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
@@ -94,7 +95,7 @@ func TestRemovedAnnotation(t *testing.T) {
 	oldObj := objectOf(t, fmt.Sprintf(claim, ", annotations: {a: b, c: d, volume.beta.kubernetes.io/storage-class: x, y: z, z: z}"))
 	kind, _ := kinds.Find("v1", "PersistentVolumeClaim")
 	v := kind.Check(objectOf(t, fmt.Sprintf(claim, "")), oldObj)
-	if len(v.Violations) != 1 || v.Violations[0].Path != "metadata.annotations[volume.beta.kubernetes.io/storage-class]" || v.Violations[0].Message == "" || !v.Violations[0].Broken.HasOld || v.Violations[0].Broken.HasNew {
+	if len(v.Violations) != 1 || v.Violations[0].Path != "metadata.annotations[volume.beta.kubernetes.io/storage-class]" || v.Violations[0].Message == "" || !v.Violations[0].Old.OK || v.Violations[0].New.OK {
 		t.Errorf("%+v", v)
 	}
 }
@@ -253,7 +254,7 @@ func TestZeroVerdict(t *testing.T) {
 	}
 	obj := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "uid": "1"}}
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "uid": "2"}}
-	if (Verdict{}).Allowed() || !kind.Check(obj, obj).Allowed() || kind.Check(other, obj).Allowed() {
+	if (result.Verdict{}).Allowed() || !kind.Check(obj, obj).Allowed() || kind.Check(other, obj).Allowed() {
 		t.Error("the zero verdict and that of another uid refuse, that of no change allows")
 	}
 }

@@ -61,7 +61,7 @@ func TestMoved(t *testing.T) {
 		if got := len(v.Unknown) == 1 && v.Unknown[0].Path == "metadata.uid"; got != c.unknown {
 			t.Errorf("%q after %q: unknown %+v", c.newUID, c.oldUID, v.Unknown)
 		}
-		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Broken.Lock == "immutable"; got != c.refused {
+		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Lock == "immutable"; got != c.refused {
 			t.Errorf("%q after %q: violations %+v", c.newUID, c.oldUID, v.Violations)
 		}
 	}

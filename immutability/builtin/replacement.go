@@ -20,7 +20,7 @@ import (
 )
 
 // Replacement returns how to get the violations of verdict through. "FILE" in it stands for the file of the new manifest.
-func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) result.Replacement {
+func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict result.Verdict) result.Replacement {
 	if k.undefined() {
 		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
@@ -44,7 +44,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) resul
 	invalid := 0
 	relabel, needed := relabelling(newObj, oldObj)
 	for _, v := range verdict.Violations {
-		first := v.Row.First
+		first := v.WaysOut.First
 		if text, relabels := strings.CutPrefix(first, "{relabel}"+tool.Comment); relabels {
 			switch {
 			case !needed:
@@ -53,22 +53,22 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) resul
 				first = text
 			}
 		}
-		around.Add(fill(first, "{relabel}", relabel), fill(v.Row.Then), v.Row.How)
-		if v.Row.Edit == "" {
+		around.Add(fill(first, "{relabel}", relabel), fill(v.WaysOut.Then), v.WaysOut.How)
+		if v.WaysOut.Edit == "" {
 			continue
 		}
-		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
+		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.WaysOut.Edit, "{null}") {
 			invalid++
 			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it "+
 				"together with this type", "{path}", v.Path))
 			continue
 		}
-		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
+		if strings.HasPrefix(v.WaysOut.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
 		patch := "kubectl patch " + target + " --type merge -p " +
 			shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
-		around.Edits = append(around.Edits, fill(v.Row.Edit, "{path}", v.Path, "{null}", patch))
+		around.Edits = append(around.Edits, fill(v.WaysOut.Edit, "{path}", v.Path, "{null}", patch))
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
 		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(around.Edits)

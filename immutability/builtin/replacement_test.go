@@ -160,7 +160,7 @@ func TestReplacementCost(t *testing.T) {
 	} {
 		apiVersion, name, _ := strings.Cut(name, " ")
 		kind, _ := kinds.Find(apiVersion, name)
-		r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{})
+		r := kind.Replacement(map[string]any{}, map[string]any{}, result.Verdict{})
 		if r.Cost != want || len(r.How) == 0 || (r.Message == "") != (want == "unknown") {
 			t.Errorf("%s: got %+v, want the cost %q, why, and a way", name, r, want)
 		}

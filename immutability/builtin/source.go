@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
@@ -142,15 +143,10 @@ type Row struct {
 	Unknown, Note string
 	// Since and Until are the first and the last version of the operator that has the row; "" for all that were read.
 	Since, Until string
-	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
-	Edit string
-	// First is a step before a replacement, and Then one after a replacement that keeps the pods; usually "".
-	First, Then string
-	// How has ways to get a change through, in place of those of the kind; usually nil.
-	How []string
 	// Source is the function of the operator that enforces the row. Read is true where it was read and not run.
 	Source string
 	Read   bool
+	result.WaysOut
 }
 
 func newRow(source *kind.Row, path string) Row {
@@ -158,8 +154,7 @@ func newRow(source *kind.Row, path string) Row {
 		Path: path, Rule: source.Rule, Means: source.Means, When: source.When, Except: source.Except,
 		Effect:  EffectRefused,
 		Message: source.Says, Cause: cmp.Or(source.Cause, path), Unknown: source.Unknown, Note: source.Note,
-		Edit:  source.Edit,
-		First: source.First, Then: source.Then, How: source.How, Locks: source.Locks(),
+		WaysOut: source.WaysOut, Locks: source.Locks(),
 	}
 	if len(source.Named) > 0 {
 		row.When = fmt.Sprintf("self.metadata.name in ['%s']", strings.Join(source.Named, "', '"))

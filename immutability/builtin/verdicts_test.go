@@ -1,7 +1,6 @@
 package builtin_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/golden"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
@@ -28,18 +28,15 @@ func TestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := func(v any, ok bool) string {
-		if !ok {
+	value := func(v result.Value) string {
+		text := v.String()
+		switch {
+		case !v.OK:
 			return "absent"
-		}
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := string(data); len(text) > 100 {
+		case len(text) > 100:
 			return fmt.Sprintf("%s… (%d bytes)", text[:60], len(text))
 		}
-		return string(data)
+		return text
 	}
 	var b strings.Builder
 	rules := map[string]int{} // rules are long: each is written out once
@@ -52,15 +49,15 @@ func TestVerdicts(t *testing.T) {
 		fmt.Fprintln(&b, c.Name)
 		for _, v := range verdict.Violations {
 			rule := ""
-			if text := v.Row.Rule + v.Row.Means; text != "" {
+			if text := v.Rule; text != "" {
 				if rules[text] == 0 {
 					rules[text] = len(rules) + 1
 				}
 				rule = fmt.Sprintf(" by rule %d", rules[text])
 			}
-			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Broken.Lock, rule, value(v.Broken.Old, v.Broken.HasOld), value(v.Broken.New, v.Broken.HasNew))
-			for _, d := range v.Broken.Differences {
-				fmt.Fprintf(&b, "    %s: %s → %s\n", d.Path, value(d.Old, d.HasOld), value(d.New, d.HasNew))
+			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Lock, rule, value(v.Old), value(v.New))
+			for _, d := range v.Differences {
+				fmt.Fprintf(&b, "    %s: %s → %s\n", d.Path, value(d.Old), value(d.New))
 			}
 		}
 		for _, r := range verdict.Unknown {

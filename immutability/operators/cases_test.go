@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
@@ -53,7 +54,7 @@ func TestCases(t *testing.T) {
 			t.Errorf("%s: the kind is not known", c.Name)
 			continue
 		}
-		verdict := kind.Check(c.New, c.Old)
+		verdict, rows := kind.Check(c.New, c.Old), kind.Rows()
 		asked := 0
 		newest := newestOf(kind, answers[file], c.Name)
 		for version, of := range answers[file] {
@@ -62,15 +63,15 @@ func TestCases(t *testing.T) {
 				continue
 			}
 			asked++
-			if wrong := kindcase.Compare(c, answer, wordsOf(verdictOf(verdict), version == newest), version); wrong != "" {
+			if wrong := kindcase.Compare(c, answer, wordsOf(verdictOf(verdict, rows), version == newest), version); wrong != "" {
 				t.Errorf("%s: %s: %s", version, c.Name, wrong)
 			}
 			for _, v := range verdict.Violations {
-				proved[rowID(kind, &v.Row)] = true
+				proved[rowID(kind, &rows[v.Row-1])] = true
 			}
 			for _, r := range verdict.Unknown {
-				if answer.Refused && strings.Contains(answer.Error, r.Row.Message) {
-					proved[rowID(kind, &r.Row)] = true
+				if row := &rows[r.Row-1]; answer.Refused && strings.Contains(answer.Error, row.Message) {
+					proved[rowID(kind, row)] = true
 				}
 			}
 			if kind.Nothing != "" {
@@ -116,10 +117,10 @@ func rowID(k *operators.Kind, r *builtin.Row) string {
 
 // verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their
 // paths: many errors have none.
-func verdictOf(v builtin.Verdict) kindcase.Verdict {
+func verdictOf(v result.Verdict, rows []builtin.Row) kindcase.Verdict {
 	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {
-		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Path, Message: found.Row.Message})
+		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Path, Message: rows[found.Row-1].Message})
 	}
 	return out
 }
@@ -139,7 +140,7 @@ func TestData(t *testing.T) {
 		if kind.Operator.Name == "" || !strings.Contains(kind.Operator.Module, "/") && !strings.Contains(kind.Operator.Module, ".") {
 			t.Errorf("%s: the operator is %+v", kind.Kind, kind.Operator)
 		}
-		r := kind.Replacement(obj, builtin.Verdict{})
+		r := kind.Replacement(obj, result.Verdict{})
 		if !slices.Contains(costs, string(r.Cost)) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
 			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
 		}
@@ -192,7 +193,7 @@ func TestRead(t *testing.T) {
 		verdict := kind.Check(c.New, c.Old)
 		_, name, _ := strings.Cut(strings.TrimPrefix(c.Name, "operators/"), "/")
 		refused := strings.HasPrefix(name, "refused: ")
-		got := verdictOf(verdict)
+		got := verdictOf(verdict, kind.Rows())
 		if refused != (len(got.Causes) > 0) || c.Unknown != got.Unknown || c.Note != got.Note {
 			t.Errorf("%s: refused %v, unknown %v, notes %v", c.Name, got.Causes, verdict.Unknown, verdict.Notes)
 		}

@@ -10,7 +10,7 @@
 // immutability, or a CEL rule, and the function of the operator that enforces it. A row is proved by cases that the
 // operator's own code has answered; Row.Read marks the others.
 //
-// What the manifests cannot tell is in Verdict.Unknown: a refusal that depends on the status, on the user, on the
+// What the manifests cannot tell is in result.Verdict.Unknown: a refusal that depends on the status, on the user, on the
 // request, or on the version of the operator where the versions differ.
 //
 // The package is v0: names may still change.
@@ -183,8 +183,7 @@ func (k *Kind) newRow(source *kind.Row, path string) builtin.Row {
 	return builtin.Row{
 		Path: path, Locks: source.Locks(), Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
 		Effect: builtin.Effect(source.Effect), Message: source.Says, Unknown: source.Unknown,
-		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First, Then: source.Then, How: source.How,
-		Source: source.Source, Read: source.Read,
+		Since: source.Since, Until: source.Until, WaysOut: source.WaysOut, Source: source.Source, Read: source.Read,
 	}
 }
 
@@ -280,17 +279,17 @@ func separates(r rune) bool { return r == '.' || r == '-' }
 func errorf(format string, args ...any) error { return fmt.Errorf("operators: "+format, args...) }
 
 // Replacement returns how to get the violations of verdict through.
-func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) result.Replacement {
+func (k *Kind) Replacement(newObj map[string]any, verdict result.Verdict) result.Replacement {
 	if k.undefined() {
 		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
 	r := result.Replacement{Cost: cmp.Or(result.Cost(k.source.Cost), result.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	var around kind.Around
 	for _, v := range verdict.Violations {
-		if v.Row.Edit != "" {
-			around.Edits = append(around.Edits, v.Row.Edit)
+		if v.WaysOut.Edit != "" {
+			around.Edits = append(around.Edits, v.WaysOut.Edit)
 		}
-		around.Add(v.Row.First, v.Row.Then, v.Row.How)
+		around.Add(v.WaysOut.First, v.WaysOut.Then, v.WaysOut.How)
 	}
 	r.Message = around.Message(r.Message)
 	target := kind.Target(k.Plural+"."+k.Group+"/"+text(newObj, "metadata.name"), text(newObj, "metadata.namespace"))

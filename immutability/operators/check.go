@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -25,13 +26,13 @@ import (
 // none. Otherwise the CRD may refuse more than the operator.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
-func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
+func (k *Kind) Check(newObj, oldObj map[string]any) result.Verdict {
 	if k.undefined() {
-		return builtin.Verdict{Unknown: []builtin.Remark{{Message: "the kind is not known, so nothing was checked"}}}
+		return result.Verdict{Unknown: []result.Remark{{Message: "the kind is not known, so nothing was checked"}}}
 	}
 	_, rulesKnown := crdfacts.Find(text(newObj, "apiVersion"), k.Kind)
 	if k.Nothing != "" {
-		return builtin.Verdict{Checked: rulesKnown || jsonvalue.Equal(newObj, oldObj)}
+		return result.Verdict{Checked: rulesKnown || jsonvalue.Equal(newObj, oldObj)}
 	}
 	if err := k.compile(); err != nil {
 		panic(err) // the data is part of the program, and a test compiles all of it
@@ -41,10 +42,13 @@ func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 	case err != nil:
 		panic(err) // likewise
 	case !changed:
-		return builtin.Verdict{Checked: true}
+		return result.Verdict{Checked: true}
 	}
-	verdict := builtin.Verdict{Checked: rulesKnown}
+	verdict := result.Verdict{Checked: rulesKnown}
 	k.conclude(&verdict, found)
+	for i := range verdict.Violations {
+		verdict.Violations[i].Steps = fieldpath.Resolve(verdict.Violations[i].Path, newObj, oldObj)
+	}
 	if text(newObj, "apiVersion") != text(oldObj, "apiVersion") {
 		withdraw(&verdict, "refused unless the operator's conversion between the API versions of the two objects makes the values equal")
 	}
@@ -52,25 +56,25 @@ func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 }
 
 // find returns what the rows say about an update, and whether it changes what the operator compares.
-func (k *Kind) find(newObj, oldObj map[string]any) (findings []kind.Objection, changed bool, err error) {
+func (k *Kind) find(newObj, oldObj map[string]any) (found []kind.Objection, changed bool, err error) {
 	is, newErr := k.definition.Stored(newObj, oldObj)
 	was, oldErr := k.definition.Stored(oldObj, nil)
 	if err := cmp.Or(newErr, oldErr); err != nil {
 		return nil, false, err
 	}
-	found, err := k.definition.Find(kind.Update{New: is, Old: was})
+	found, _, err = k.definition.Find(kind.Update{New: is, Old: was})
 	if err != nil {
 		return nil, false, err
 	}
-	findings = found.Objections
 	rewritten, err := k.rewritten(newObj, oldObj, is, was)
+	known := len(found)
 	for _, f := range rewritten {
-		isRefused := func(known kind.Objection) bool { return known.Row == f.Row && known.Locked == f.Locked }
-		if !slices.ContainsFunc(found.Objections, isRefused) {
-			findings = append(findings, f)
+		isRefused := func(other kind.Objection) bool { return other.Row == f.Row }
+		if !slices.ContainsFunc(found[:known], isRefused) {
+			found = append(found, f)
 		}
 	}
-	return findings, len(rewritten) > 0 || !jsonvalue.Equal(is, was), err
+	return found, len(rewritten) > 0 || !jsonvalue.Equal(is, was), err
 }
 
 // rewritten returns what the rows say only if lists that change are written anew, without what the operator has filled
@@ -80,18 +84,18 @@ func (k *Kind) rewritten(newObj, oldObj, is, was map[string]any) ([]kind.Objecti
 	if jsonvalue.Equal(anew, is) {
 		return nil, nil
 	}
-	found, err := k.definition.Find(kind.Update{New: anew, Old: was})
-	for i := range found.Objections {
-		f := &found.Objections[i]
+	found, _, err := k.definition.Find(kind.Update{New: anew, Old: was})
+	for i := range found {
+		f := &found[i]
 		f.Open = cmp.Or(f.Open, "refused if the apply writes the list anew, as a client-side apply does: it loses what the operator has "+
 			"filled in when the object was created")
 	}
-	return found.Objections, err
+	return found, err
 }
 
 // conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the
 // same update refuse it in all of the others.
-func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Objection) {
+func (k *Kind) conclude(verdict *result.Verdict, found []kind.Objection) {
 	var versions []string // that can have the object
 	for _, version := range k.Operator.Versions {
 		if reached(version, k.source.Since) {
@@ -106,29 +110,25 @@ func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Objection) {
 	refusing := map[string]bool{} // the versions that refuse the update
 	for _, f := range found {
 		for _, version := range versions {
-			if f.Open == "" && refuses(f.Row) && has(version, f.Row) {
+			if f.Open == "" && refuses(f.By) && has(version, f.By) {
 				refusing[version] = true
 			}
 		}
 	}
 	always, newest := len(refusing) == len(versions), versions[len(versions)-1]
 	for _, f := range found {
-		row := k.newRow(f.Row, f.Locked)
-		remark := builtin.Remark{Path: f.Path, Row: row}
+		remark := result.Remark{Path: f.Path, Message: f.Message, Row: f.Row}
 		switch {
 		case f.Open != "":
 			remark.Message = f.Open
 			verdict.Unknown = append(verdict.Unknown, remark)
-		case !refuses(f.Row):
-			remark.Message = f.Message
+		case !refuses(f.By):
 			verdict.Notes = append(verdict.Notes, remark)
-		case always:
-			if has(newest, f.Row) { // in its words
-				verdict.Violations = append(verdict.Violations, builtin.Violation{Path: f.Path, Broken: f.Broken, Message: f.Message, Row: row})
-			}
-		default:
-			remark.Message = fmt.Sprintf("refused if the cluster has %s of %s: %s", k.span(&row), k.Operator.Name, f.Message)
+		case !always:
+			remark.Message = fmt.Sprintf("refused if the cluster has %s of %s: %s", span(f.By), k.Operator.Name, f.Message)
 			verdict.Unknown = append(verdict.Unknown, remark)
+		case has(newest, f.By): // in its words
+			verdict.Violations = append(verdict.Violations, k.violation(f))
 		}
 	}
 	tidy(verdict)
@@ -137,8 +137,20 @@ func (k *Kind) conclude(verdict *builtin.Verdict, found []kind.Objection) {
 // refuses reports whether the operator refuses a change that breaks a row.
 func refuses(row *kind.Row) bool { return row.Effect == string(builtin.EffectRefused) }
 
+// violation completes the violation of a row: with who refuses, and how that is known.
+func (k *Kind) violation(f kind.Objection) result.Violation {
+	known := "verified by running its code"
+	if f.By.Read {
+		known = "its code was read, not run"
+	}
+	v := f.Violation
+	v.EnforcedBy, v.SchemaPath = k.Operator.Name, ""
+	v.Source = f.By.Source + " in " + k.Operator.Module + " " + k.Operator.Versions[len(k.Operator.Versions)-1] + "; " + known
+	return v
+}
+
 // span names the versions of a row.
-func (k *Kind) span(r *builtin.Row) string {
+func span(r *kind.Row) string {
 	switch {
 	case r.Since != "" && r.Until != "":
 		return "a version from " + r.Since + " to " + r.Until
@@ -149,13 +161,13 @@ func (k *Kind) span(r *builtin.Row) string {
 }
 
 // tidy sorts the verdict and drops what is said twice.
-func tidy(v *builtin.Verdict) {
-	slices.SortStableFunc(v.Violations, func(a, b builtin.Violation) int { return strings.Compare(a.Path, b.Path) })
-	v.Violations = slices.CompactFunc(v.Violations, func(a, b builtin.Violation) bool { return a.Path == b.Path && a.Message == b.Message })
-	byPath := func(a, b builtin.Remark) int {
+func tidy(v *result.Verdict) {
+	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return strings.Compare(a.Path, b.Path) })
+	v.Violations = slices.CompactFunc(v.Violations, func(a, b result.Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	byPath := func(a, b result.Remark) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	}
-	equal := func(a, b builtin.Remark) bool { return byPath(a, b) == 0 }
+	equal := func(a, b result.Remark) bool { return byPath(a, b) == 0 }
 	slices.SortStableFunc(v.Unknown, byPath)
 	slices.SortStableFunc(v.Notes, byPath)
 	v.Unknown, v.Notes = slices.CompactFunc(v.Unknown, equal), slices.CompactFunc(v.Notes, equal)
@@ -165,9 +177,9 @@ func tidy(v *builtin.Verdict) {
 }
 
 // withdraw makes all violations unknown, for a reason.
-func withdraw(v *builtin.Verdict, reason string) {
+func withdraw(v *result.Verdict, reason string) {
 	for _, found := range v.Violations {
-		v.Unknown = append(v.Unknown, builtin.Remark{Path: found.Path, Message: reason + ": " + found.Message, Row: found.Row})
+		v.Unknown = append(v.Unknown, result.Remark{Path: found.Path, Message: reason + ": " + found.Message, Row: found.Row})
 	}
 	v.Violations = nil
 	tidy(v)

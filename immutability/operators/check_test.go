@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // example is an operator of two versions with a row of each sort.
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 }
 
 // said is a verdict in one line.
-func said(v builtin.Verdict) string {
+func said(v result.Verdict) string {
 	var list []string
 	if v.Checked {
 		list = append(list, "checked")

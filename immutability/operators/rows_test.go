@@ -27,12 +27,12 @@ func TestEachRowHasACase(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: the kind is not known", c.Name)
 			}
-			verdict := kind.Check(c.New, c.Old)
+			verdict, rows := kind.Check(c.New, c.Old), kind.Rows()
 			for _, v := range verdict.Violations {
-				seen[rowID(kind, &v.Row)] = true
+				seen[rowID(kind, &rows[v.Row-1])] = true
 			}
 			for _, r := range append(verdict.Unknown, verdict.Notes...) {
-				seen[rowID(kind, &r.Row)] = true
+				seen[rowID(kind, &rows[r.Row-1])] = true
 			}
 		}
 	}

@@ -99,6 +99,13 @@ type Violation struct {
 	Reason string `json:"-"`
 	// Says is the message of the CEL rules that equal the lock.
 	Says string `json:"-"`
+	// Cause is the path that the error of the server names, which can differ from Path; "" where that is not known.
+	Cause string `json:"-"`
+	// Row is the number of the row that refuses the update among the Rows of a builtin.Kind or operators.Kind, from 1;
+	// 0 for a lock of a schema, and for what objects of all kinds share.
+	Row int `json:"-"`
+	// WaysOut are the ways to get the change through that the row knows.
+	WaysOut WaysOut `json:"-"`
 	// OnlyOld is set for a lock that NEW no longer has.
 	OnlyOld bool `json:"-"`
 }
@@ -169,6 +176,9 @@ type Remark struct {
 	Subject
 	Path    string `json:"path"`
 	Message string `json:"message"`
+
+	// Row is as in a Violation.
+	Row int `json:"-"`
 }
 
 // Replacement is what it takes to get a change through that is refused.

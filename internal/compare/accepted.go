@@ -15,7 +15,7 @@ import (
 //	  rule: immutable
 //	  change: 5f1d9a04c0e21b7d
 //
-// The next change of the field has another digest (digest.go), so the entry does not accept it.
+// The next change of the field has another digest (internal/kind/digest.go), so the entry does not accept it.
 
 // accept marks the accepted violations. They stay in the report.
 func (r *Report) accept(in *Input, now time.Time) {

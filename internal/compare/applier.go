@@ -79,17 +79,17 @@ func (c *checker) sameRequest(p request, o prediction, w requestType) bool {
 	case of != nil && clientSide(o.by) && clientSide(w.by):
 		return true
 	case of == nil:
-		ownRefusal := slices.ContainsFunc(o.violations, func(v result.Violation) bool { return v.Lock == lockServer })
+		ownRefusal := slices.ContainsFunc(o.Violations, func(v result.Violation) bool { return v.Lock == lockServer })
 		return isServerSide(o.by) && isServerSide(w.by) ||
 			!ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}],
 				func(d *customKind) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == fluxApply || w.by == fluxApply:
-		return len(o.violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) &&
+		return len(o.Violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) &&
 			of.Kind != "Deployment"
 	}
-	return len(o.violations) == 0 && !kind.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
+	return len(o.Violations) == 0 && !kind.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
 }
 
 // expires reports whether the cluster deletes a Job when it is done.
@@ -104,7 +104,7 @@ func expires(o *manifest.Object) bool {
 func agree(predictions []prediction, whoApplies string) verdict {
 	var refusing, accepting []prediction
 	for _, o := range predictions {
-		if len(o.violations)+o.more > 0 {
+		if o.Refused() {
 			refusing = append(refusing, o)
 		} else {
 			accepting = append(accepting, o)
@@ -113,25 +113,25 @@ func agree(predictions []prediction, whoApplies string) verdict {
 	if len(accepting) == 0 && len(refusing) > 0 {
 		all := refusing[0].verdict
 		for _, o := range refusing[1:] {
-			all.merge(o.violations) // every type of request is refused
-			all.addRemarks(o.unknown, nil)
+			all.merge(o.Violations) // every type of request is refused
+			all.addRemarks(o.Unknown, nil)
 		}
-		slices.SortStableFunc(all.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+		slices.SortStableFunc(all.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 		return all
 	}
 	var all verdict
 	for _, o := range accepting {
-		all.addRemarks(o.unknown, o.notes)
+		all.addRemarks(o.Unknown, o.Notes)
 	}
 	if len(refusing) == 0 {
 		return all
 	}
 	const shown = 3 // the others follow from the same request
 	for _, o := range refusing {
-		for _, v := range o.violations[:min(len(o.violations), shown)] {
+		for _, v := range o.Violations[:min(len(o.Violations), shown)] {
 			var same []prediction
 			for _, other := range refusing {
-				if slices.ContainsFunc(other.violations,
+				if slices.ContainsFunc(other.Violations,
 					func(w result.Violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
 					same = append(same, other)
 				}
@@ -141,7 +141,7 @@ func agree(predictions []prediction, whoApplies string) verdict {
 			all.addRemarks([]result.Remark{{Path: v.Path, Message: message}}, nil)
 		}
 	}
-	all.notes = nil // nothing is accepted for sure
+	all.Notes = nil // nothing is accepted for sure
 	return all
 }
 

@@ -214,12 +214,12 @@ func TestAgree(t *testing.T) {
 		var v verdict
 		for _, b := range broken {
 			path, message, _ := strings.Cut(b, ": ")
-			v.violations = append(v.violations, result.Violation{Path: path, Message: message})
+			v.Violations = append(v.Violations, result.Violation{Path: path, Message: message})
 		}
 		return v
 	}
 	server, client, flux, put := requestType{builtin.ApplierServerSide, "server-side apply"}, requestType{builtin.ApplierClientSide, "client-side apply"}, requestType{fluxApply, "the server-side apply of Flux"}, requestType{builtin.ApplierReplace, "a PUT"}
-	noted := verdict{unknown: []result.Remark{{Path: "u", Message: "who knows"}}, notes: []result.Remark{{Path: "n", Message: "noted"}}}
+	noted := verdict{Verdict: result.Verdict{Unknown: []result.Remark{{Path: "u", Message: "who knows"}}, Notes: []result.Remark{{Path: "n", Message: "noted"}}}}
 	for _, row := range []struct {
 		name        string
 		predictions []prediction
@@ -240,14 +240,14 @@ func TestAgree(t *testing.T) {
 	} {
 		v := agree(row.predictions, flags().WhoApplies)
 		var refuses, unknown []string
-		for _, b := range v.violations {
+		for _, b := range v.Violations {
 			refuses = append(refuses, b.Path+": "+b.Message)
 		}
-		for _, r := range v.unknown {
+		for _, r := range v.Unknown {
 			unknown = append(unknown, r.Path+": "+r.Message)
 		}
-		if !slices.Equal(refuses, row.refuses) || !slices.Equal(unknown, row.unknown) || len(v.notes) != row.notes {
-			t.Errorf("%s: refuses %q, unknown %q, %d notes", row.name, refuses, unknown, len(v.notes))
+		if !slices.Equal(refuses, row.refuses) || !slices.Equal(unknown, row.unknown) || len(v.Notes) != row.notes {
+			t.Errorf("%s: refuses %q, unknown %q, %d notes", row.name, refuses, unknown, len(v.Notes))
 		}
 	}
 }

@@ -184,10 +184,10 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		case err != nil:
 			c.report.Unknown = append(c.report.Unknown,
 				result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
-		case len(v.violations) > 0:
+		case len(v.Violations) > 0:
 			c.report.Unknown = append(c.report.Unknown,
-				result.Remark{Subject: subject(o, v.violations[0].Steps), Path: v.violations[0].Path, Message: fmt.Sprintf(
-					"%s; kubectl apply -R does, and the update is refused: %s", hint, summary(&v.violations[0]))})
+				result.Remark{Subject: subject(o, v.Violations[0].Steps), Path: v.Violations[0].Path, Message: fmt.Sprintf(
+					"%s; kubectl apply -R does, and the update is refused: %s", hint, summary(&v.Violations[0]))})
 		default:
 			c.report.Notes = append(c.report.Notes,
 				result.Remark{Subject: subject(o, nil),
@@ -227,8 +227,8 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 		if len(readers) > 0 && strings.Contains(p.new.Name, "${") {
 			continue // no API server takes such a name, so nobody applies the file as it is written
 		}
-		for i := range v.violations {
-			b := &v.violations[i]
+		for i := range v.Violations {
+			b := &v.Violations[i]
 			reaches := func(unit string) bool {
 				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}],
 					func(q pair) bool { return q.changes(p.new, b.Steps) || q.carries(p, b.Steps) })

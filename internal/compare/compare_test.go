@@ -430,7 +430,7 @@ func TestMetadata(t *testing.T) {
 func TestMoreViolations(t *testing.T) {
 	set := manifest.Objects(files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}))
 	c := &checker{report: &Report{}}
-	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []result.Remark{{Path: "spec.class", Message: "it has no effect"}}})
+	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{Verdict: result.Verdict{MoreViolations: 20, Notes: []result.Remark{{Path: "spec.class", Message: "it has no effect"}}}})
 	if len(c.report.Notes) != 1 || c.report.Notes[0].Path != "spec.class" || c.report.Notes[0].Message != "it has no effect" {
 		t.Errorf("the notes are %+v", c.report.Notes)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kind"
 )
 
 // Locks and notes that only the description of a field has: "Immutable. The region of the bucket." (described.go)
@@ -48,19 +49,19 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 			path := at.String()
 			inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
 			switch {
-			case slices.ContainsFunc(v.violations, func(b result.Violation) bool { return related(b.Path, path) }):
+			case slices.ContainsFunc(v.Violations, func(b result.Violation) bool { return related(b.Path, path) }):
 			case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
-				v.notes = append(v.notes, result.Remark{Path: path,
+				v.Notes = append(v.Notes, result.Remark{Path: path,
 					Message: "the CRD's description says: " + says.sentence})
 			case !oldVal.OK:
-				v.unknown = append(v.unknown, result.Remark{Path: path,
+				v.Unknown = append(v.Unknown, result.Remark{Path: path,
 					Message: configConnector + ": refused unless the operator has filled in this very value, as the " +
 						"field is immutable" + p.askCluster()})
 			default:
-				v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
+				v.Violations = append(v.Violations, d.configConnectorViolation(version, at, newVal, oldVal))
 			}
 		})
-	if v.replacement == nil && len(v.violations) > 0 {
+	if v.replacement == nil && len(v.Violations) > 0 {
 		v.replacement = d.replacement(p)
 	}
 }
@@ -71,7 +72,7 @@ func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath
 	v := result.Violation{
 		Path: path, Steps: at, Lock: string(immutability.LockImmutable), Old: oldVal, New: newVal,
 		Message:    "cannot make changes to immutable field(s): [" + path + "]",
-		EnforcedBy: configConnector, Source: configConnectorSource, Change: digest(oldVal, newVal),
+		EnforcedBy: configConnector, Source: configConnectorSource, Change: kind.Digest(oldVal, newVal),
 	}
 	if d.versions[version].RedactionAt(at) != nil {
 		v.Old, v.New, v.Redacted = value{}, value{}, true

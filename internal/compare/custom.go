@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -26,7 +27,7 @@ import (
 func (d *customKind) definition() *definition {
 	return &definition{
 		covers: d.covers, find: d.find,
-		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.replacement(r) },
+		replace: func(r request, _ result.Verdict) *result.Replacement { return d.replacement(r) },
 	}
 }
 
@@ -42,7 +43,7 @@ func (d *customKind) find(v *verdict, p request) error {
 	if d.replaced { // the other CRD decides what is valid
 		return err
 	}
-	for i, b := range invalid.violations {
+	for i, b := range invalid.Violations {
 		v.addServerSide(b.Steps, b.Message, invalid.edits[i])
 	}
 	return err
@@ -57,7 +58,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 		return err
 	}
 	if !storageversion.Unconverted(d.crd.CRD) {
-		v.unknown = append(v.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		v.Unknown = append(v.Unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD "+
 				"can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
@@ -69,7 +70,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 	if err := d.check(v, p, oldVersion); err != nil {
 		return err
 	}
-	slices.SortStableFunc(v.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	d.serverSide(v, written, newVersion, oldVersion)
 	return nil
 }
@@ -96,17 +97,16 @@ func (d *customKind) check(v *verdict, p request, version *crd.Version) error {
 		}
 	}
 	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
-	err = v.addFound(p, definition, kind.Update{New: newObj, Old: oldObj, Locked: locked},
-		func(b *result.Violation, f *kind.Objection) {
-			switch of := &f.Broken; {
-			case of.Lock == kind.LockRule || unowned != nil: // the owners are an extra
-			case of.HasKey:
-				b.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key))
-			default:
-				b.Owners = ownership.Text(managers.Owners(of.Path))
-			}
-			d.place(b, p, version)
-		})
+	err = v.addFound(p, definition, kind.Update{New: newObj, Old: oldObj, Locked: locked}, func(b *result.Violation) {
+		switch at := field.NewPath(b.Path); {
+		case b.Lock == lockRule || unowned != nil: // the owners are an extra
+		case b.Key.OK:
+			b.Owners = ownership.Text(managers.OwnersOfKey(at, b.Key.Data))
+		default:
+			b.Owners = ownership.Text(managers.Owners(at))
+		}
+		d.place(b, p, version)
+	})
 	if err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}

@@ -28,17 +28,17 @@ func ofBuiltin(kind *builtin.Kind) *definition {
 	return &definition{
 		isBuiltin: true,
 		find: func(v *verdict, r request) error {
-			v.addRows(checkBuiltin(kind, r), r, "", nil)
+			v.addRows(checkBuiltin(kind, r), r, "", func(*result.Violation) {})
 			return nil
 		},
-		replace: func(r request, rows builtin.Verdict) *result.Replacement {
-			return rowsReplacement(kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), rows), rows, r)
+		replace: func(r request, v result.Verdict) *result.Replacement {
+			return rowsReplacement(kind.Replacement(placed(r.new, r.new.Place()), r.old.Value(), v), v, r)
 		},
 	}
 }
 
 // checkBuiltin returns the verdict on a request. A cluster has applied the manifest already.
-func checkBuiltin(kind *builtin.Kind, r request) builtin.Verdict {
+func checkBuiltin(kind *builtin.Kind, r request) result.Verdict {
 	switch {
 	case r.live != nil:
 		return kind.CheckBy(liveApply, r.new.Value(), r.old.Value())
@@ -56,16 +56,16 @@ func (v *verdict) identify(p request) {
 		oldObj = p.old.Value()
 	}
 	var violations []result.Violation
-	var open []builtin.Remark
+	var open []result.Remark
 	for _, o := range kind.Identity(p.new.Document.Object, oldObj) {
 		if o.Open != "" {
-			open = append(open, builtin.Remark{Path: o.Path, Message: o.Open})
+			open = append(open, result.Remark{Path: o.Path, Message: o.Open})
 			continue
 		}
-		violations = append(violations,
-			builtinViolation(&builtin.Violation{Path: o.Path, Broken: o.Broken, Message: o.Message}, p))
+		o.Change = changeOf(&o.Violation, p.new, p.old)
+		violations = append(violations, o.Violation)
 		if v.replacement == nil {
-			v.replacement = &result.Replacement{Message: "an edit is enough", How: []string{o.Row.Edit}}
+			v.replacement = &result.Replacement{Message: "an edit is enough", How: []string{o.WaysOut.Edit}}
 		}
 	}
 	v.merge(violations)
@@ -78,19 +78,18 @@ func (v *verdict) identify(p request) {
 func ofOperator(kind *operators.Kind, crds []*customKind) *definition {
 	return &definition{
 		find: func(v *verdict, r request) error {
-			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ",
-				func(b *result.Violation, found *builtin.Violation) {
-					addOperator(b, kind.Operator, found, r)
-					if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.Steps) }) {
-						hide(b)
-					}
-				})
+			v.addRows(kind.Check(operatorObjects(crds, r)), r, kind.Operator.Name+": ", func(b *result.Violation) {
+				showAsWritten(b, r)
+				if slices.ContainsFunc(crds, func(c *customKind) bool { return c.hides(r.new.APIVersion, b.Steps) }) {
+					hide(b)
+				}
+			})
 			return nil
 		},
-		replace: func(r request, rows builtin.Verdict) *result.Replacement {
+		replace: func(r request, v result.Verdict) *result.Replacement {
 			// Without the CRD, the scope is unknown; kubectl ignores a namespace that it does not need.
 			in := placed(r.new, cmp.Or(r.new.Place(), shell.Resolved(r.new.AppliedBy.Namespace, "NAMESPACE")))
-			return rowsReplacement(kind.Replacement(in, rows), rows, r)
+			return rowsReplacement(kind.Replacement(in, v), v, r)
 		},
 	}
 }
@@ -112,24 +111,13 @@ func operatorObjects(crds []*customKind, r request) (newObj, oldObj map[string]a
 	return newObj, oldObj
 }
 
-// addOperator adds who refuses, and how that is known.
-func addOperator(v *result.Violation, o operators.Operator, found *builtin.Violation, r request) {
-	if v.Lock == lockRule {
-		v.Change = digestObjects(r.new.Value(), r.old.Value())
-	}
-	known := "verified by running its code"
-	if found.Row.Read {
-		known = "its code was read, not run"
-	}
-	v.EnforcedBy, v.SchemaPath = o.Name, ""
-	v.Source = found.Row.Source + " in " + o.Module + " " + o.Versions[len(o.Versions)-1] + "; " + known
-	showAsWritten(v, r)
-}
-
 // showAsWritten replaces the values of a violation, which are in the operator's form, by the values of the manifests:
-// "5368709120" by "5Gi".
+// "5368709120" by "5Gi". A rule is about the whole object.
 func showAsWritten(v *result.Violation, p request) {
 	newObj, oldObj := p.new.Value(), p.old.Value()
+	if v.Lock == lockRule {
+		v.Change = kind.DigestObjects(newObj, oldObj)
+	}
 	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
 		if is := fieldpath.Value(obj, at...); shown.OK && is != nil {
 			return value{Data: is, OK: true}
@@ -150,22 +138,21 @@ func ofFacts(facts *crdfacts.Kind, withSchema string) *definition {
 		covers: func(apiVersion string) bool { _, ok := crdfacts.Find(apiVersion, facts.Kind); return ok },
 		find: func(v *verdict, r request) error {
 			judged, err := checkFacts(facts, r, withSchema)
-			v.addRows(judged, r, "", func(b *result.Violation, found *builtin.Violation) {
-				b.SchemaPath, b.Source, b.Says = "", found.Row.Source, found.Row.Message
+			v.addRows(judged, r, "", func(b *result.Violation) {
 				if facts.Password(b.Steps) {
 					hide(b)
 				}
 			})
-			v.unknown = remarks(judged.Unknown, "") // which say where the answer is
+			v.Unknown = remarks(judged.Unknown, "") // which say where the answer is
 			return err
 		},
-		replace: func(r request, _ builtin.Verdict) *result.Replacement {
+		replace: func(r request, _ result.Verdict) *result.Replacement {
 			return customReplacement(result.CostUnknown, facts.Plural+"."+facts.Group, r)
 		},
 	}
 }
 
-func checkFacts(facts *crdfacts.Kind, r request, withSchema string) (builtin.Verdict, error) {
+func checkFacts(facts *crdfacts.Kind, r request, withSchema string) (result.Verdict, error) {
 	if r.new.APIVersion != r.old.APIVersion {
 		return betweenVersions(facts, r, withSchema), nil
 	}
@@ -173,11 +160,11 @@ func checkFacts(facts *crdfacts.Kind, r request, withSchema string) (builtin.Ver
 }
 
 // betweenVersions is the verdict on an object that changes its version: only the CRD tells how it is converted.
-func betweenVersions(facts *crdfacts.Kind, r request, withSchema string) builtin.Verdict {
+func betweenVersions(facts *crdfacts.Kind, r request, withSchema string) result.Verdict {
 	before, _ := crdfacts.Find(r.old.APIVersion, r.old.Kind)
-	v := builtin.Verdict{Checked: true}
+	v := result.Verdict{Checked: true}
 	if len(facts.Rows)+len(before.Rows) > 0 {
-		v.Unknown = append(v.Unknown, builtin.Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		v.Unknown = append(v.Unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one of %s, and both have transition rules in %s; give the CRD "+
 				"%s, which says how they are converted",
 			r.new.APIVersion, r.old.APIVersion, facts.Source(), withSchema)})

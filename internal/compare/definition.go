@@ -1,14 +1,11 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
-	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -31,9 +28,8 @@ type definition struct {
 	covers func(apiVersion string) bool
 	// find adds to v the violations and remarks of an update of an object that both sides have, in covered versions.
 	find func(v *verdict, r request) error
-	// replace returns the cost of replacing an object, and how. rows has the violations of data, which can have ways
-	// out of their own.
-	replace func(r request, rows builtin.Verdict) *result.Replacement
+	// replace returns the cost of replacing an object, and how. The violations of v can have ways out of their own.
+	replace func(r request, v result.Verdict) *result.Replacement
 }
 
 // judge returns the verdict on an update of an object that both sides have.
@@ -43,11 +39,11 @@ func (d *definition) judge(r request) (verdict, error) {
 		return v, err
 	}
 	switch {
-	case !v.refuses():
-	case len(v.violations) == len(v.edits):
+	case !v.Refused():
+	case len(v.Violations) == len(v.edits):
 		v.replacement = &result.Replacement{Cost: result.CostNone, Message: "an edit is enough", How: v.edits}
 	default:
-		v.replacement = d.replace(r, v.rows)
+		v.replacement = d.replace(r, v.Verdict)
 		v.replacement.How = append(v.edits, v.replacement.How...)
 	}
 	return v, nil
@@ -55,7 +51,7 @@ func (d *definition) judge(r request) (verdict, error) {
 
 // replacement returns the cost of replacing an object, and how.
 func (d *definition) replacement(r request) *result.Replacement {
-	return d.replace(r, builtin.Verdict{})
+	return d.replace(r, result.Verdict{})
 }
 
 // inVersion reports whether objects of an apiVersion can be judged.
@@ -95,61 +91,48 @@ func recreate(kind string, o *manifest.Object) string {
 
 // addFound adds to v the objections of a schema to an update. complete adds the source's own fields to a violation. The
 // error is that the CEL rules cannot be run.
-func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update,
-	complete func(*result.Violation, *kind.Objection)) error {
-	found, err := d.Find(u)
+func (v *verdict) addFound(r request, d *kind.Definition, u kind.Update, complete func(*result.Violation)) error {
+	found, more, err := d.Find(u)
 	if err != nil {
 		return err
 	}
-	known, whole := digests{}, ""
 	var violations []result.Violation
-	for i := range found.Objections {
-		f := &found.Objections[i]
+	for i := range found {
+		f := &found[i]
 		if f.Open != "" {
-			v.unknown = append(v.unknown, result.Remark{Path: f.Path, Message: f.Open + r.askCluster()})
+			v.Unknown = append(v.Unknown, result.Remark{Path: f.Path, Message: f.Open + r.askCluster()})
 			continue
 		}
-		violation := newViolation(&f.Broken, f.Path, f.At)
-		violation.Rule, violation.Says, violation.Message = f.Text(), f.Says(), f.Message
-		if f.Whole && whole == "" {
-			whole = digestObjects(u.New, u.Old)
-		}
-		if violation.Change = whole; !f.Whole {
-			violation.Change = known.of(f.Old, f.New)
-		}
-		complete(&violation, f)
-		violations = append(violations, violation)
+		complete(&f.Violation)
+		violations = append(violations, f.Violation)
 	}
 	v.merge(violations)
-	v.more += found.More
+	v.MoreViolations += more
 	return nil
 }
 
 // addRows adds to v the verdict of a kind that is known from data; who begins each remark, and complete adds the
 // source's own fields to a violation.
-func (v *verdict) addRows(judged builtin.Verdict, r request, who string,
-	complete func(*result.Violation, *builtin.Violation)) {
-	v.rows = judged
-	v.unknown, v.notes = r.open(judged.Unknown, who), remarks(judged.Notes, who)
-	for i := range judged.Violations {
-		violation := builtinViolation(&judged.Violations[i], r)
-		if complete != nil {
-			complete(&violation, &judged.Violations[i])
-		}
-		v.violations = append(v.violations, violation)
+func (v *verdict) addRows(judged result.Verdict, r request, who string, complete func(*result.Violation)) {
+	v.Unknown, v.Notes = r.open(judged.Unknown, who), remarks(judged.Notes, who)
+	v.Violations = judged.Violations
+	for i := range v.Violations {
+		violation := &v.Violations[i]
+		violation.Change = changeOf(violation, r.new, r.old)
+		complete(violation)
 	}
 }
 
 // rowsReplacement returns the replacement of an object that is known from data. An edit that one of the rows knows
 // makes it unnecessary.
-func rowsReplacement(is result.Replacement, rows builtin.Verdict, r request) *result.Replacement {
+func rowsReplacement(is result.Replacement, v result.Verdict, r request) *result.Replacement {
 	re := requested(is, r)
-	re.Must = !slices.ContainsFunc(rows.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
+	re.Must = !slices.ContainsFunc(v.Violations, func(found result.Violation) bool { return found.WaysOut.Edit != "" })
 	return re
 }
 
 // open returns the questions that the rows of a kind leave open; who begins each sentence.
-func (r request) open(list []builtin.Remark, who string) []result.Remark {
+func (r request) open(list []result.Remark, who string) []result.Remark {
 	all := remarks(list, who)
 	for i := range all {
 		all[i].Message += r.askCluster()
@@ -158,20 +141,12 @@ func (r request) open(list []builtin.Remark, who string) []result.Remark {
 }
 
 // remarks returns the remarks of the rows of a kind; who begins each sentence.
-func remarks(list []builtin.Remark, who string) []result.Remark {
+func remarks(list []result.Remark, who string) []result.Remark {
 	var all []result.Remark
 	for _, r := range list {
 		all = append(all, result.Remark{Path: r.Path, Message: who + r.Message})
 	}
 	return all
-}
-
-// builtinViolation returns the violation of a row, with its message.
-func builtinViolation(found *builtin.Violation, r request) result.Violation {
-	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, r.new.Value(), r.old.Value()))
-	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message
-	v.Change = changeOf(&v, r.new, r.old)
-	return v
 }
 
 // hide drops the values of a violation of a password.

@@ -111,7 +111,7 @@ func (c *checker) addDeletion(o *manifest.Object, unlisted bool) {
 		return
 	}
 	c.report.Violations = append(c.report.Violations, result.Violation{
-		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{Data: o.Value(), OK: true}, value{}),
+		Subject: d.Subject, Lock: LockDeletion, Change: kind.Digest(value{Data: o.Value(), OK: true}, value{}),
 		Message: fmt.Sprintf("deletions of cost %s are refused: %s", d.Cost, d.Message),
 	})
 }

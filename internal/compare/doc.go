@@ -42,7 +42,6 @@
 //	definition       the one way in which all sources of a kind judge
 //	live             the answer of a cluster
 //	unknown_values   values that the files do not have
-//	digest           digests that identify a change
 //	verdict          the parts of a verdict
 //	report           the report
 //	pair             which object of OLD is the earlier state of which object of NEW

@@ -95,24 +95,24 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 	switch {
 	case fate == tool.Colliding:
 		return c.judgeColliding(r), nil
-	case fate == tool.MayCollide && !v.refuses():
-		v.unknown = append(v.unknown, result.Remark{Path: path,
+	case fate == tool.MayCollide && !v.Refused():
+		v.Unknown = append(v.Unknown, result.Remark{Path: path,
 			Message: createsHook + "; Helm 4 updates the object, if it applies server-side; " + c.Advice.WhichHelm})
 		return v, nil
 	case fate == tool.MayCollide:
 		return v, nil
-	case !v.refuses():
+	case !v.Refused():
 		return verdict{}, nil
 	case fate == tool.Replaced && v.replacement != nil:
 		v.replacement.Requested = true
-		v.notes = append(v.notes, result.Remark{Path: path,
+		v.Notes = append(v.Notes, result.Remark{Path: path,
 			Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
 		return v, nil
 	}
 	message := fmt.Sprintf("the object becomes a hook or stops being one, and its tool may delete it and create it again; "+
 		"if the tool updates it instead, the update is refused: %s; the setting tool names the tool",
-		summary(&v.violations[0]))
-	return verdict{unknown: []result.Remark{{Path: path, Message: message}}}, nil
+		summary(&v.Violations[0]))
+	return unknownVerdict(path, message), nil
 }
 
 // judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all
@@ -127,7 +127,7 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 	case is == "" && (was == "" || p.live != nil):
 		return v, false, nil
 	case is == "":
-		v.unknown = []result.Remark{{Path: path, Message: fmt.Sprintf(
+		v.Unknown = []result.Remark{{Path: path, Message: fmt.Sprintf(
 			"%s: refused if the object in the cluster differs from NEW in a locked field%s",
 			leftAlone("old object", was), p.askCluster())}}
 		return v, true, nil
@@ -135,21 +135,22 @@ func (c *checker) judgeLeftAlone(p request) (v verdict, ok bool, err error) {
 		if v, err = c.judgeRequests(p); err != nil {
 			return v, true, err
 		}
-		if len(v.violations)+v.more > 0 {
-			return verdict{unknown: []result.Remark{{Path: path, Message: fmt.Sprintf(
-				"%s; without that, the update is refused: %s", leftAlone("changed object", is),
-				summary(&v.violations[0]))}}}, true, nil
+		if v.Refused() {
+			return unknownVerdict(path, fmt.Sprintf("%s; without that, the update is refused: %s",
+				leftAlone("changed object", is), summary(&v.Violations[0]))), true, nil
 		}
 	}
-	note := "not compared: " + leftAlone("object", is)
-	return verdict{unknown: v.unknown, notes: []result.Remark{{Path: path, Message: note}}}, true, nil
+	var left verdict
+	left.Unknown = v.Unknown
+	left.Notes = []result.Remark{{Path: path, Message: "not compared: " + leftAlone("object", is)}}
+	return left, true, nil
 }
 
 // replacementApplies reports whether the tool deletes and recreates an object that asks for it. Tools replace nothing
 // for some answers of the server, and a policy may refuse the new object, too.
 func (v *verdict) replacementApplies(r request) bool {
-	for i := range v.violations {
-		b, says := &v.violations[i], ""
+	for i := range v.Violations {
+		b, says := &v.Violations[i], ""
 		if b.EnforcedBy != "" {
 			says = b.Message
 		}
@@ -201,11 +202,10 @@ func (c *checker) judgeRequests(p request) (verdict, error) {
 	v := agree(predictions, c.Advice.WhoApplies)
 	// whether the old Job is there or not
 	replaced := v.replacement != nil && v.replacement.Requested && v.replacementApplies(p)
-	if expires(p.old) && len(v.violations) > 0 && !replaced {
-		return verdict{unknown: []result.Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
+	if expires(p.old) && len(v.Violations) > 0 && !replaced {
+		return unknownVerdict(v.Violations[0].Path, fmt.Sprintf(
 			"refused unless the cluster has deleted the old Job by then, which has ttlSecondsAfterFinished; a new "+
-				"one is created in that case: %s%s",
-			v.violations[0].Message, p.askCluster())}}}, nil
+				"one is created in that case: %s%s", v.Violations[0].Message, p.askCluster())), nil
 	}
 	return v, nil
 }
@@ -223,16 +223,16 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 		if all.replacement == nil || v.replacement != nil && worse(v.replacement, all.replacement) {
 			all.replacement = v.replacement
 		}
-		all.merge(v.violations)
-		all.more += v.more
-		all.addRemarks(v.unknown, nil)
-		all.notes = append(all.notes, v.notes...)
+		all.merge(v.Violations)
+		all.MoreViolations += v.MoreViolations
+		all.addRemarks(v.Unknown, nil)
+		all.Notes = append(all.Notes, v.Notes...)
 	}
 	for _, d := range c.kinds.byKind[groupKind{r.new.Group, r.new.Kind}] {
 		d.describedChanges(&all, r, c.kinds.operators != nil)
 	}
 	if !judged {
-		all.unknown = append(all.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		all.Unknown = append(all.Unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions; give one that has %s", r.old.Document.File,
 			r.old.Document.Position().Line, r.old.APIVersion, c.Advice.WithSchema)})
 	}
@@ -242,6 +242,6 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	if r.new.Kind != "" {
 		all.identify(r)
 	}
-	slices.SortStableFunc(all.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(all.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	return all, nil
 }

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -80,9 +79,9 @@ func (c *checker) judgeMember(p pair) (first verdict, all agreement, err error) 
 		}
 		one := mixed
 		switch {
-		case v.refuses():
+		case v.Refused():
 			one = allRefuse
-		case len(v.unknown) == 0:
+		case len(v.Unknown) == 0:
 			one = allAllow
 		}
 		if i == 0 {
@@ -114,7 +113,7 @@ func (g *group) decide(members []member, askCluster string) {
 		switch {
 		case isUpdate && !mayBeNew && (m.agreement == allAllow || m.agreement == allRefuse):
 		case isUpdate || m.agreement == allRefuse || m.agreement == notCompared:
-			*m.verdict = verdict{unknown: []result.Remark{{Path: "metadata.name", Message: g.unknown(m, askCluster)}}}
+			*m.verdict = unknownVerdict("metadata.name", g.unknown(m, askCluster))
 		default:
 			*m.verdict = verdict{}
 		}
@@ -136,8 +135,8 @@ func (g *group) unknown(m member, askCluster string) string {
 	case g.relation == completed:
 		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, "+
 			"unless a webhook fills the field in; "+
-			"in that case the change is refused: %s", g.found, summary(&m.violations[0]))
+			"in that case the change is refused: %s", g.found, summary(&m.Violations[0]))
 	}
 	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s",
-		g.found, summary(&m.violations[0]))
+		g.found, summary(&m.Violations[0]))
 }

@@ -141,14 +141,14 @@ func (k *kinds) of(o *manifest.Object) []*definition {
 func ofFaulty(mistake error) *definition {
 	return &definition{
 		find: func(v *verdict, _ request) error {
-			v.unknown = []result.Remark{{
+			v.Unknown = []result.Remark{{
 				Path: "apiVersion",
 				Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " +
 					mistake.Error(),
 			}}
 			return nil
 		},
-		replace: func(request, builtin.Verdict) *result.Replacement {
+		replace: func(request, result.Verdict) *result.Replacement {
 			return &result.Replacement{Cost: result.CostUnknown, Message: costMessages[result.CostUnknown]}
 		},
 	}

@@ -41,10 +41,10 @@ func (v *verdict) addAnswer(l *Live) {
 	v.excuseUnenforced(l)
 	v.addServer(l)
 	if l.Accepted {
-		v.unknown = nil // the cluster has decided
+		v.Unknown = nil // the cluster has decided
 	}
-	v.unknown = slices.DeleteFunc(v.unknown, func(r result.Remark) bool {
-		return slices.ContainsFunc(v.violations, func(b result.Violation) bool {
+	v.Unknown = slices.DeleteFunc(v.Unknown, func(r result.Remark) bool {
+		return slices.ContainsFunc(v.Violations, func(b result.Violation) bool {
 			return related(b.Path, r.Path) || b.Lock == lockServer && b.Path == ""
 		})
 	})
@@ -60,15 +60,15 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	} else if !l.Unguarded {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(b result.Violation) bool {
+	v.Violations = slices.DeleteFunc(v.Violations, func(b result.Violation) bool {
 		unenforced := (isKey(&b) || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, func(r ServerRefusal) bool { return explains(&b, r) })
 		if unenforced {
-			v.notes = append(v.notes, result.Remark{Path: b.Path,
+			v.Notes = append(v.Notes, result.Remark{Path: b.Path,
 				Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
 		}
 		return unenforced
 	})
-	if len(v.violations) == 0 {
+	if len(v.Violations) == 0 {
 		v.replacement = nil
 	}
 }
@@ -79,16 +79,16 @@ func isKey(v *result.Violation) bool { return v.LockFile != "" && v.Rule == "" &
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(l *Live) {
-	own := v.violations
+	own := v.Violations
 	for _, r := range l.Refusals {
 		if !slices.ContainsFunc(own, func(b result.Violation) bool { return explains(&b, r) }) {
 			at := fieldpath.Resolve(r.Path, l.New, l.Old.Object)
 			refusal := result.Violation{Path: r.Path, Steps: at, Lock: lockServer, Message: r.Message}
-			v.violations = append(v.violations, refusal)
+			v.Violations = append(v.Violations, refusal)
 		}
 	}
-	slices.SortStableFunc(v.violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
-	if len(own) == 0 && len(v.violations) > 0 {
+	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	if len(own) == 0 && len(v.Violations) > 0 {
 		v.replacement = &result.Replacement{
 			Message: "the API server refuses the change for a reason that is in none of the schemas",
 			How: []string{"change the field that the server's message names; a new object may be refused for the " +

@@ -154,15 +154,15 @@ func TestUnenforced(t *testing.T) {
 		{"an operator's rule that it enforces", "it says so", webhook, Live{Refusals: []ServerRefusal{{"", "admission webhook denied the request: may not shrink"}}}, true, ""},
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
-		v := verdict{violations: []result.Violation{c.violation}, replacement: &result.Replacement{}}
+		v := verdict{Verdict: result.Verdict{Violations: []result.Violation{c.violation}}, replacement: &result.Replacement{}}
 		c.live.Old = &yamldoc.Document{}
 		v.addAnswer(&c.live)
 		var note string
-		if len(v.notes) > 0 {
-			note = v.notes[0].Message
+		if len(v.Notes) > 0 {
+			note = v.Notes[0].Message
 		}
-		if len(v.violations) > 0 != c.refused || !strings.HasSuffix(note, c.note) || (note == "") != (c.note == "") || (v.replacement != nil) != c.refused {
-			t.Errorf("%s: %+v, note %q, %v: %s", c.name, v.violations, note, v.replacement, c.reason)
+		if len(v.Violations) > 0 != c.refused || !strings.HasSuffix(note, c.note) || (note == "") != (c.note == "") || (v.replacement != nil) != c.refused {
+			t.Errorf("%s: %+v, note %q, %v: %s", c.name, v.Violations, note, v.replacement, c.reason)
 		}
 	}
 }
@@ -181,11 +181,11 @@ func TestAnswer(t *testing.T) {
 		{"refused for another field", Live{Refusals: []ServerRefusal{{"spec.class", "no"}}}, []string{"spec.size", "spec.zone"}},
 		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
 	} {
-		v := verdict{unknown: []result.Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
+		v := verdict{Verdict: result.Verdict{Unknown: []result.Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}}
 		c.live.Old = &yamldoc.Document{}
 		v.addAnswer(&c.live)
 		var got []string
-		for _, u := range v.unknown {
+		for _, u := range v.Unknown {
 			got = append(got, u.Path)
 		}
 		if !slices.Equal(got, c.want) {
@@ -212,10 +212,10 @@ func TestServerRefusals(t *testing.T) {
 		{"no field, the same rule", "a rule at the root", result.Violation{Path: "", Lock: "rule", Message: "the size may only grow"}, ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := verdict{violations: []result.Violation{test.violation}}
+			v := verdict{Verdict: result.Verdict{Violations: []result.Violation{test.violation}}}
 			v.addServer(&Live{Old: &yamldoc.Document{}, Refusals: []ServerRefusal{test.refusal}})
 			var got []string
-			for _, b := range v.violations {
+			for _, b := range v.Violations {
 				got = append(got, b.Path+" "+b.Lock)
 			}
 			if !slices.Equal(got, test.want) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -45,14 +44,14 @@ func (k *kinds) covering(p request) []*definition {
 func (d move) definition() *definition {
 	return &definition{
 		find:    d.find,
-		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.new.replacement(r) },
+		replace: func(r request, _ result.Verdict) *result.Replacement { return d.new.replacement(r) },
 	}
 }
 
 func (d move) find(v *verdict, p request) error {
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
-		v.unknown = append(v.unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
+		v.Unknown = append(v.Unknown, result.Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what "+
 				"becomes of it there%s",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name, p.askCluster())})
@@ -85,24 +84,24 @@ func (d move) check(v *verdict, p request, by *customKind, version *crd.Version,
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(v *result.Violation, _ *kind.Objection) { by.place(v, p, version) }
+	place := func(v *result.Violation) { by.place(v, p, version) }
 	err = cmp.Or(unmoved.addFound(p, definition, kind.Update{New: oldObj, Old: oldObj}, place),
 		moved.addFound(p, definition, kind.Update{New: newObj, Old: oldObj}, place))
 	if err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}
-	for i := range unmoved.violations {
-		known[summary(&unmoved.violations[i])] = true
+	for i := range unmoved.Violations {
+		known[summary(&unmoved.Violations[i])] = true
 	}
 	var violations []result.Violation
-	for _, b := range moved.violations {
+	for _, b := range moved.Violations {
 		if !known[summary(&b)] {
 			violations = append(violations, b)
 		}
 	}
 	v.merge(violations)
-	v.more += moved.more
-	v.unknown = append(v.unknown, moved.unknown...)
+	v.MoreViolations += moved.MoreViolations
+	v.Unknown = append(v.Unknown, moved.Unknown...)
 	return nil
 }

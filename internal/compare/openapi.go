@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/kind"
@@ -130,7 +129,7 @@ func (d *openKind) load() error {
 func (d *openKind) definition() *definition {
 	return &definition{
 		covers: d.covers, find: d.find,
-		replace: func(r request, _ builtin.Verdict) *result.Replacement { return d.replacement(r) },
+		replace: func(r request, _ result.Verdict) *result.Replacement { return d.replacement(r) },
 	}
 }
 
@@ -149,7 +148,7 @@ func (d *openKind) find(v *verdict, p request) error {
 }
 
 // place adds where the lock or rule of a violation is.
-func (d *openKind) place(b *result.Violation, _ *kind.Objection) {
+func (d *openKind) place(b *result.Violation) {
 	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
@@ -84,12 +85,12 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	for _, r := range found.Refused {
 		violations = append(violations, result.Violation{
 			Lock: lockRule, Rule: r.Expression, Message: r.Message, Policy: r.Policy + "/" + r.Binding,
-			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld, Change: digestObjects(p.new.Value(), p.old.Value()),
+			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld, Change: kind.DigestObjects(p.new.Value(), p.old.Value()),
 		})
 	}
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {
-			v.unknown = append(v.unknown, result.Remark{Message: "the old object is of " + p.old.APIVersion +
+			v.Unknown = append(v.Unknown, result.Remark{Message: "the old object is of " + p.old.APIVersion +
 				", and only the server can convert it; a policy may refuse the update: " + r.Message + p.askCluster()})
 		}
 		violations = nil

@@ -52,8 +52,8 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		re = c.replacementOf(p, v)
 	}
 	replaced := re != nil && re.Requested && harmless(re)
-	for i := range v.violations {
-		violation := &v.violations[i]
+	for i := range v.Violations {
+		violation := &v.Violations[i]
 		if violation.Change == "" {
 			violation.Change = changeOf(violation, p.new, v.old)
 		}
@@ -62,15 +62,15 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		violation.Replaced = replaced
 		c.report.Violations = append(c.report.Violations, *violation)
 	}
-	c.report.MoreViolations += v.more
-	if v.more > 0 {
+	c.report.MoreViolations += v.MoreViolations
+	if v.MoreViolations > 0 {
 		c.report.Warnings = append(c.report.Warnings,
-			fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
+			fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.MoreViolations))
 	}
-	for _, u := range v.unknown {
+	for _, u := range v.Unknown {
 		c.report.Unknown = append(c.report.Unknown, about(u, p.new))
 	}
-	for _, n := range v.notes {
+	for _, n := range v.Notes {
 		c.report.Notes = append(c.report.Notes, about(n, p.new))
 	}
 	if re != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schemadoc"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -160,7 +161,7 @@ func TestDigest(t *testing.T) {
 	seen := map[string]bool{}
 	for _, is := range values {
 		for _, was := range values {
-			d := digest(was, is)
+			d := kind.Digest(was, is)
 			if len(d) != 16 || seen[d] {
 				t.Errorf("%v from %v has the digest %q", is, was, d)
 			}
@@ -169,8 +170,8 @@ func TestDigest(t *testing.T) {
 	}
 	a := map[string]any{"metadata": map[string]any{"name": "x"}, "status": "s", "spec": "a"}
 	b := map[string]any{"metadata": map[string]any{"name": "y"}, "status": "t", "spec": "b"}
-	if digestObjects(a, b) == digestObjects(b, a) || digestObjects(a, b) == digestObjects(map[string]any{"spec": "a"}, b) ||
-		digestObjects(map[string]any{"status": "s", "spec": "a"}, map[string]any{"status": "s"}) != digestObjects(map[string]any{"spec": "a"}, map[string]any{}) || !strings.Contains(a["status"].(string), "s") {
+	if kind.DigestObjects(a, b) == kind.DigestObjects(b, a) || kind.DigestObjects(a, b) == kind.DigestObjects(map[string]any{"spec": "a"}, b) ||
+		kind.DigestObjects(map[string]any{"status": "s", "spec": "a"}, map[string]any{"status": "s"}) != kind.DigestObjects(map[string]any{"spec": "a"}, map[string]any{}) || !strings.Contains(a["status"].(string), "s") {
 		t.Error("a digest of objects is of what people write, and of its direction")
 	}
 }

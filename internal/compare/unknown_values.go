@@ -124,10 +124,10 @@ func (e *encryption) scalar(newVal, oldVal any, at string) (merged any, changed 
 // excuseUnknown makes a violation unknown if its values depend on a value that the files do not have, such as a
 // variable in an encrypted Secret.
 func (v *verdict) excuseUnknown(p pair) {
-	if len(v.violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
+	if len(v.Violations) == 0 || len(p.new.Document.Unknown)+len(p.old.Document.Unknown) == 0 {
 		return
 	}
-	v.violations = slices.DeleteFunc(v.violations, func(violation result.Violation) bool {
+	v.Violations = slices.DeleteFunc(v.Violations, func(violation result.Violation) bool {
 		isUnknown := p.unknownAt(violation.Steps) || p.unknownBelow(&violation)
 		if !isUnknown && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
 			isUnknown = !slices.ContainsFunc(violation.Differences, func(d result.Difference) bool {
@@ -135,13 +135,13 @@ func (v *verdict) excuseUnknown(p pair) {
 			})
 		}
 		if isUnknown {
-			v.unknown = append(v.unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
+			v.Unknown = append(v.Unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
 				"refused if the value changes, which depends on a variable or a Secret whose value is not in the files "+
 					"(--render CMD can fill it in): %s", summary(&violation))})
 		}
 		return isUnknown
 	})
-	if !v.refuses() {
+	if !v.Refused() {
 		v.replacement = nil
 	}
 }

@@ -3,9 +3,7 @@ package compare
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
@@ -13,36 +11,34 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // The parts of a verdict on a pair. The definitions fill it (definition.go), and record.go puts it into the report.
 
-// verdict is the predicted answer of an API server to one update, by one definition of the kind.
+// verdict is the verdict on one pair, and the ways out of a refusal.
 type verdict struct {
-	violations     []result.Violation
-	more           int // violations beyond the limit of a report
-	unknown, notes []result.Remark
-	replacement    *result.Replacement // of the object, where there are violations
-	edits          []string            // of the manifest, each of which is enough for one violation
-	rows           builtin.Verdict     // of a kind that is known from data
-	old            *manifest.Object    // what new was compared with
+	result.Verdict
+	replacement *result.Replacement // of the object, where there are violations
+	edits       []string            // of the manifest, each of which is enough for one violation
+	old         *manifest.Object    // what new was compared with
 }
 
-// refuses reports whether the update is refused.
-func (v *verdict) refuses() bool { return len(v.violations)+v.more > 0 }
+// unknownVerdict returns a verdict that only the cluster can decide, for a reason.
+func unknownVerdict(path, message string) verdict {
+	return verdict{Verdict: result.Verdict{Unknown: []result.Remark{{Path: path, Message: message}}}}
+}
 
 // addRemarks adds remarks that v does not have yet.
 func (v *verdict) addRemarks(unknown, notes []result.Remark) {
 	for _, u := range unknown {
-		if !slices.Contains(v.unknown, u) {
-			v.unknown = append(v.unknown, u)
+		if !slices.Contains(v.Unknown, u) {
+			v.Unknown = append(v.Unknown, u)
 		}
 	}
 	for _, n := range notes {
-		if !slices.Contains(v.notes, n) {
-			v.notes = append(v.notes, n)
+		if !slices.Contains(v.Notes, n) {
+			v.Notes = append(v.Notes, n)
 		}
 	}
 }
@@ -57,13 +53,13 @@ func (v *verdict) merge(violations []result.Violation) {
 		}
 		return id
 	}
-	known := make(map[identity]bool, len(v.violations))
-	for i := range v.violations {
-		known[identify(&v.violations[i])] = true
+	known := make(map[identity]bool, len(v.Violations))
+	for i := range v.Violations {
+		known[identify(&v.Violations[i])] = true
 	}
 	for i := range violations {
 		if !known[identify(&violations[i])] {
-			v.violations = append(v.violations, violations[i])
+			v.Violations = append(v.Violations, violations[i])
 		}
 	}
 }
@@ -102,26 +98,6 @@ type value = result.Value
 // same reports whether two values are both absent, or equal.
 func same(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
-// newViolation returns what a validator found at a path, without the subject and the place of the lock.
-func newViolation(found *immutability.Violation, path string, at fieldpath.Path) result.Violation {
-	v := result.Violation{
-		Path: path, Steps: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath, Message: found.Message(),
-		Old:             value{Data: found.Old, OK: found.HasOld},
-		New:             value{Data: found.New, OK: found.HasNew},
-		Key:             value{Data: found.Key, OK: found.HasKey},
-		MoreDifferences: found.MoreDifferences,
-	}
-	if found.Lock == immutability.LockIncomparable {
-		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
-	}
-	for _, d := range found.Differences {
-		v.Differences = append(v.Differences, result.Difference{
-			Path: d.Path.String(), Old: value{Data: d.Old, OK: d.HasOld}, New: value{Data: d.New, OK: d.HasNew},
-		})
-	}
-	return v
-}
-
 // threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
 const threeWay = builtin.Applier(apply.ThreeWay)
 
@@ -151,11 +127,11 @@ func related(a, b string) bool {
 // answer is an internal error, or it refuses a new object too.
 func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	path := at.String()
-	if slices.ContainsFunc(v.violations, func(b result.Violation) bool { return b.Path != "" && related(b.Path, path) }) {
+	if slices.ContainsFunc(v.Violations, func(b result.Violation) bool { return b.Path != "" && related(b.Path, path) }) {
 		return
 	}
 	refusal := result.Violation{Path: path, Steps: at, Lock: lockServer, Message: message, Unforced: true}
-	v.violations = append(v.violations, refusal)
+	v.Violations = append(v.Violations, refusal)
 	if edit != "" {
 		v.edits = append(v.edits, edit)
 	}
@@ -170,4 +146,24 @@ func worse(r, other *result.Replacement) bool {
 // harmless reports whether a replacement that the object asks for needs no acknowledgement.
 func harmless(r *result.Replacement) bool {
 	return r.Cost == result.CostNone || r.Cost == result.CostRestart || r.Cost == result.CostDowntime
+}
+
+// changeOf identifies the change that a violation is about: of the value at its path, or else of the whole object. The
+// message counts where only the server knows its reason.
+func changeOf(v *result.Violation, newObj, oldObj *manifest.Object) string {
+	newVal, oldVal := v.New, v.Old
+	if oldObj == nil {
+		return kind.Digest(oldVal, newVal)
+	}
+	if !newVal.OK && !oldVal.OK {
+		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.Steps)
+	}
+	of := kind.Digest(oldVal, newVal)
+	if len(v.Steps) == 0 || same(newVal, oldVal) {
+		of = kind.DigestObjects(newObj.Value(), oldObj.Value())
+	}
+	if v.Lock == lockServer {
+		of = kind.Digest(value{Data: v.Message, OK: true}, value{Data: of, OK: true})
+	}
+	return of
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -17,45 +17,52 @@ import (
 // decides, and withSchema ends the advice to give it. The error is about the data, which is part of the program.
 //
 // Cost: O(object); the first call compiles the rows.
-func (k *Kind) Check(newObj, oldObj map[string]any, withSchema string) (builtin.Verdict, error) {
-	v := builtin.Verdict{Checked: true}
+func (k *Kind) Check(newObj, oldObj map[string]any, withSchema string) (result.Verdict, error) {
+	v := result.Verdict{Checked: true}
 	if len(k.Rows) == 0 {
 		return v, nil
 	}
 	k.once.Do(func() { k.compiled, k.err = compile(k) })
 	if k.err != nil {
-		return builtin.Verdict{}, k.err
+		return result.Verdict{}, k.err
 	}
 	locked, err := k.compiled.locks.find(newObj, oldObj)
 	if err != nil {
-		return builtin.Verdict{}, err
+		return result.Verdict{}, err
 	}
 	open, err := k.compiled.open.find(newObj, oldObj)
 	if err != nil {
-		return builtin.Verdict{}, err
+		return result.Verdict{}, err
 	}
 	for _, f := range locked {
-		row := k.compiled.locks.row(f.Broken.SchemaPath)
-		message := f.Message
-		if row.Says != "" {
-			message += "; the rule says: " + row.Says
+		found := f.Violation
+		found.Row, found.Says = k.row(k.compiled.locks, f.SchemaPath)
+		found.SchemaPath, found.Source = "", k.Source()
+		if found.Says != "" {
+			found.Message += "; the rule says: " + found.Says
 		}
-		v.Violations = append(v.Violations, builtin.Violation{Path: f.Path, Broken: f.Broken, Message: message, Row: k.row(row)})
+		v.Violations = append(v.Violations, found)
 	}
 	for _, f := range open {
-		row := k.compiled.open.row(f.Broken.SchemaPath)
+		row, says := k.row(k.compiled.open, f.SchemaPath)
 		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give the CRD " + withSchema
-		if row.Says != "" {
-			message += ". The rule says: " + row.Says
+		if says != "" {
+			message += ". The rule says: " + says
 		}
-		v.Unknown = append(v.Unknown, builtin.Remark{Path: f.Path, Message: message, Row: k.row(row)})
+		v.Unknown = append(v.Unknown, result.Remark{Path: f.Path, Message: message, Row: row})
 	}
 	return v, nil
 }
 
-// row returns a row in the form that all kinds share.
-func (k *Kind) row(r *Row) builtin.Row {
-	return builtin.Row{Path: r.Path, Locks: r.Locks(), Message: r.Says, Source: k.Source()}
+// row returns the number of the row with the lock at a place in the schema, and the messages of its rules.
+func (k *Kind) row(in *ruled, schemaPath string) (number int, says string) {
+	row := in.row(schemaPath)
+	for i := range k.Rows {
+		if &k.Rows[i] == row {
+			return i + 1, row.Says
+		}
+	}
+	return 0, ""
 }
 
 // compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be
@@ -135,8 +142,8 @@ func (r *ruled) find(newObj, oldObj map[string]any) ([]kind.Objection, error) {
 	if err := cmp.Or(newErr, oldErr); err != nil {
 		return nil, err
 	}
-	found, err := r.Find(kind.Update{New: is, Old: was})
-	return found.Objections, err
+	found, _, err := r.Find(kind.Update{New: is, Old: was})
+	return found, err
 }
 
 // row returns the row with the lock at a place in the schema. Two values that cannot be compared are there above the

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -88,13 +89,9 @@ type Row struct {
 	Cause   string `json:"cause"`   // the path that the server names; "" is the field
 	Unknown string `json:"unknown"` // why the manifests cannot tell
 	Note    string `json:"note"`    // what happens where the change is accepted without effect
-	Edit    string `json:"edit"`    // an edit that makes a replacement unnecessary
-	First   string `json:"first"`   // a step before the object is replaced
-	Then    string `json:"then"`    // a step after it is replaced and its pods stay
-	// How has ways to get a change of the row through, in place of those of the kind.
-	How    []string `json:"how"`
-	Source string   `json:"source"` // the function that enforces the row, where it differs from the kind's
-	Read   bool     `json:"read"`   // its code was read and not run
+	Source  string `json:"source"`  // the function that enforces the row, where it differs from the kind's
+	Read    bool   `json:"read"`    // its code was read and not run
+	result.WaysOut
 
 	// Compiled has the locks of a row that does not come from data: an external lock, compiled with the kind's schema.
 	Compiled *immutability.Validator `json:"-"`

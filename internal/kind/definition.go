@@ -5,18 +5,16 @@
 //	d, err := kind.FromData(fields, source.Rows)     // or kind.FromSchema(schema, locks, preparer)
 //	is, err := d.Stored(newObj, oldObj)
 //	was, err := d.Stored(oldObj, nil)
-//	found, err := d.Find(kind.Update{New: is, Old: was})
-//	for _, f := range found.Objections {
-//		...
-//	}
+//	objections, more, err := d.Find(kind.Update{New: is, Old: was})
 //
 // The packages of the sources add the rest: the form of Go types and the requests of an apply before, texts after. The
-// chapters are definition, then schema, names, status and values for schemas, then data, rows, condition, field, gotype,
-// merge and ways_out for data.
+// chapters are definition, then schema, names, status, digest and values for schemas, then data, rows, condition, field,
+// gotype, merge and ways_out for data.
 package kind
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -67,6 +65,7 @@ func FromData(fields *Field, rows []Row) (*Definition, error) {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 			parts = append(parts, c)
+			c.number = len(parts)
 		}
 	}
 	d.parts = func() []part { return parts }
@@ -117,51 +116,36 @@ type Update struct {
 // text stands for.
 type Named func(name string) (value string, holds bool)
 
-// Objection says that the update of a field is refused or, with Open, may be refused.
+// Objection is a violation that a definition finds: the update of a field is refused or, with Open, may be refused. The
+// sources complete the violation: where the field, the lock and the row are, and who refuses.
 type Objection struct {
-	// Row is the row of data; nil for a schema. Locked is the path of the row.
-	Row    *Row
-	Locked string
-	// Path is the path of the object, and At the same in steps.
-	Path string
-	At   fieldpath.Path
-	// Message is what the row says, or the lock and the rules of the schema.
-	Message string
-	Broken  immutability.Violation // of LockRule for a rule that equals no lock
-	// Rules are the CEL rules of a schema that refuse the update for the same reason.
-	Rules []celrun.Rule
-	// New and Old are the values whose change is refused, passwords included. With Whole, the change of the whole
-	// object is refused.
-	New, Old result.Value
-	Whole    bool
+	result.Violation
+	// By is the row of data that objects; nil for a schema.
+	By *Row
 	// Open is why it is not certain that the update is refused; "" where it is. Err is set for a rule that has no
 	// value.
 	Open string
 	Err  error
+
+	rules []celrun.Rule // of a schema that refuse the update for the same reason
 }
 
-// Found has all objections of a definition to an update.
-type Found struct {
-	Objections []Objection // in the order of the rows or, for a schema, of the paths: those of locks first
-	More       int         // beyond the limit of a report
-}
-
-// Find returns the objections of the definition to an update. It fails if the rules of a schema cannot be run; rows of
-// data do not fail.
-func (d *Definition) Find(asked Update) (Found, error) {
-	var all Found
+// Find returns the objections of the definition to an update, in the order of the rows or, for a schema, of the paths:
+// those of locks first. more is how many there are beyond the limit of a report. It fails if the rules of a schema
+// cannot be run; rows of data do not fail.
+func (d *Definition) Find(asked Update) (all []Objection, more int, err error) {
 	if d.Empty() {
-		return all, nil
+		return nil, 0, nil
 	}
 	u := &update{Update: asked, Definition: d, results: make([]evaluation, len(d.conditions))}
 	for _, p := range d.parts() {
-		found, more, err := p.find(u)
+		found, beyond, err := p.find(u)
 		if err != nil {
-			return Found{}, err
+			return nil, 0, err
 		}
-		all.Objections, all.More = append(all.Objections, found...), all.More+more
+		all, more = append(all, found...), more+beyond
 	}
-	return all, nil
+	return all, more, nil
 }
 
 // update is one update that the parts judge.
@@ -169,4 +153,26 @@ type update struct {
 	Update
 	*Definition
 	results []evaluation // of the conditions
+}
+
+// violation returns the violation of a lock that a validator found. at is its path in steps; nil where another package
+// knows it.
+func violation(v *immutability.Violation, at fieldpath.Path) result.Violation {
+	found := result.Violation{
+		Path: v.Path.String(), Steps: at, Lock: string(v.Lock), SchemaPath: v.SchemaPath, Message: v.Message(),
+		Old:             result.Value{Data: v.Old, OK: v.HasOld},
+		New:             result.Value{Data: v.New, OK: v.HasNew},
+		Key:             result.Value{Data: v.Key, OK: v.HasKey},
+		MoreDifferences: v.MoreDifferences,
+	}
+	if v.Lock == immutability.LockIncomparable {
+		found.Reason = strings.TrimPrefix(found.Message, schema.Refused+": ")
+	}
+	for _, d := range v.Differences {
+		found.Differences = append(found.Differences, result.Difference{
+			Path: d.Path.String(),
+			Old:  result.Value{Data: d.Old, OK: d.HasOld}, New: result.Value{Data: d.New, OK: d.HasNew},
+		})
+	}
+	return found
 }

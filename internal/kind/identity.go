@@ -2,6 +2,7 @@ package kind
 
 import (
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
@@ -9,7 +10,9 @@ import (
 var uidRow = Row{
 	Field: "metadata.uid", Lock: string(immutability.LockImmutable), Effect: "refused",
 	Says: "Invalid value: field is immutable",
-	Edit: "in the manifest, leave metadata.uid out: the server gives each object its own",
+	WaysOut: result.WaysOut{
+		Edit: "in the manifest, leave metadata.uid out: the server gives each object its own",
+	},
 }
 
 // versionRow is what the server asks of every kind's resourceVersion.
@@ -24,7 +27,8 @@ var versionRow = Row{Field: "metadata.resourceVersion", Effect: "refused"}
 func Identity(newObj, oldObj map[string]any) []Objection {
 	var found []Objection
 	add := func(row *Row, o Objection) {
-		o.Row, o.Locked, o.Path, o.Message = row, row.Field, row.Field, row.Says
+		o.By, o.Path, o.Steps, o.Cause = row, row.Field, fieldpath.Parse(row.Field), row.Field
+		o.Message, o.WaysOut = row.Says, row.WaysOut
 		found = append(found, o)
 	}
 	is, was := fieldpath.Text(newObj, "metadata", "uid"), fieldpath.Text(oldObj, "metadata", "uid")
@@ -36,8 +40,8 @@ func Identity(newObj, oldObj map[string]any) []Objection {
 	case was == "":
 		add(&uidRow, Objection{Open: "refused unless it is the object's own uid; leave it out"})
 	default:
-		add(&uidRow, Objection{Broken: immutability.Violation{Lock: immutability.LockImmutable,
-			Old: was, HasOld: true, New: is, HasNew: true}})
+		add(&uidRow, Objection{Violation: result.Violation{Lock: uidRow.Lock,
+			Old: result.Value{Data: was, OK: true}, New: result.Value{Data: is, OK: true}}})
 	}
 	is, was = fieldpath.Text(newObj, "metadata", "resourceVersion"), fieldpath.Text(oldObj, "metadata", "resourceVersion")
 	if is != "" && is != was {

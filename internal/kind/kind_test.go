@@ -137,11 +137,11 @@ func TestFind(t *testing.T) {
 		defaults := "{spec: {frozen: false, replicas: 1}}"
 		newObj, oldObj := merge(objectOf(t, defaults), objectOf(t, row.new)), merge(objectOf(t, defaults), objectOf(t, row.old))
 		var got []string
-		all, err := rules.Find(Update{New: newObj, Old: oldObj, Named: row.named})
+		all, _, err := rules.Find(Update{New: newObj, Old: oldObj, Named: row.named})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range all.Objections {
+		for _, found := range all {
 			text := found.Path + ": " + found.Message
 			if found.Open != "" {
 				text += "(open)"

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -17,6 +20,7 @@ import (
 // an annotation, or by a path that is not allowed.
 type lockedRow struct {
 	*Row
+	number     int // among the rows, from 1
 	path       string
 	steps      fieldpath.Path
 	when, rule int                     // the numbers of its conditions, or none
@@ -148,17 +152,22 @@ func (u *update) applies(c *lockedRow) (bool, error) {
 	return !holds, nil
 }
 
-// finding returns the finding of a row at a path.
-func (u *update) finding(c *lockedRow, path string, broken immutability.Violation) Objection {
-	return Objection{Row: c.Row, Locked: c.path, Path: path, Message: c.Says, Broken: broken, Open: c.Unknown}
+// objection returns the objection of a row, in the words of the row.
+func (c *lockedRow) objection(v result.Violation) Objection {
+	v.Row, v.WaysOut = c.number, c.WaysOut
+	v.Rule, v.Message, v.Cause = cmp.Or(c.Row.Rule, c.Means), c.Says, cmp.Or(c.Cause, c.path)
+	return Objection{Violation: v, By: c.Row, Open: c.Unknown}
 }
 
-// at makes the finding of a rule, with the values of the row's field.
+// at makes the objection of a rule, with the values of the row's field.
 func (u *update) at(c *lockedRow) Objection {
-	v := immutability.Violation{Lock: LockRule}
-	v.New, v.HasNew = c.steps.In(u.New)
-	v.Old, v.HasOld = c.steps.In(u.Old)
-	return u.finding(c, c.path, v)
+	return c.objection(result.Violation{Path: c.path, Lock: string(LockRule), New: in(u.New, c.steps), Old: in(u.Old, c.steps)})
+}
+
+// in returns the value at a path of an object.
+func in(obj map[string]any, at fieldpath.Path) result.Value {
+	value, ok := at.In(obj)
+	return result.Value{Data: value, OK: ok}
 }
 
 // words returns what breaks the word of a row.
@@ -170,33 +179,34 @@ func (u *update) words(c *lockedRow) []Objection {
 		oldObj, _ = u.fields.without(except, oldObj).(map[string]any)
 	}
 	var all []Objection
-	for _, v := range c.validator.Check(newObj, oldObj).Violations {
+	found := c.validator.Check(newObj, oldObj).Violations
+	for i := range found {
+		v := violation(&found[i], nil)
 		if !c.Each || len(v.Differences) == 0 {
 			all = append(all, u.word(c, v))
 			continue
 		}
 		for _, d := range v.Differences {
 			one := v
-			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld,
-				d.HasNew, nil
+			one.Path, one.Old, one.New, one.Differences = d.Path, d.Old, d.New, nil
 			all = append(all, u.word(c, one))
 		}
 	}
 	return all
 }
 
-// word is the finding of a word. It is open where the values differ only in what may count as absent.
-func (u *update) word(c *lockedRow, v immutability.Violation) Objection {
-	found := u.finding(c, v.Path.String(), v)
-	if !v.HasKey {
-		found.Open = cmp.Or(found.Open, u.open(found.Path, &v))
+// word is the objection of a word. It is open where the values differ only in what may count as absent.
+func (u *update) word(c *lockedRow, v result.Violation) Objection {
+	found := c.objection(v)
+	if !v.Key.OK {
+		found.Open = cmp.Or(found.Open, u.open(&v))
 	}
 	return found
 }
 
 // open returns why it is not certain that a change of a value is one.
-func (u *update) open(path string, v *immutability.Violation) string {
-	if !u.fields.leavesOpen(fieldpath.Parse(path), v.New, v.Old) {
+func (u *update) open(v *result.Violation) string {
+	if !u.fields.leavesOpen(fieldpath.Parse(v.Path), v.New.Data, v.Old.Data) {
 		return ""
 	}
 	return "refused unless the operator's types take an empty value or false, which one of the two sets, for the " +
@@ -215,13 +225,12 @@ func (u *update) outside(c *lockedRow) []Objection {
 		if allows(c.Allow, path) {
 			continue
 		}
-		v := immutability.Violation{Lock: immutability.LockImmutable}
+		var at *field.Path
 		for _, name := range path {
-			v.Path = v.Path.Child(fieldpath.Name(name))
+			at = at.Child(fieldpath.Name(name))
 		}
-		v.New, v.HasNew = path.In(u.New)
-		v.Old, v.HasOld = path.In(u.Old)
-		all = append(all, u.word(c, v))
+		all = append(all, u.word(c, result.Violation{Path: at.String(), Lock: string(immutability.LockImmutable),
+			New: in(u.New, path), Old: in(u.Old, path)}))
 	}
 	return all
 }
@@ -268,18 +277,20 @@ func (u *update) annotations(c *lockedRow) []Objection {
 		if key != prefix && !(many && strings.HasPrefix(key, prefix)) {
 			continue
 		}
-		v := immutability.Violation{Lock: immutability.LockImmutable, Path: annotations.Key(key)}
-		v.New, v.HasNew = newMap[key]
-		v.Old, v.HasOld = oldMap[key]
+		was, had := oldMap[key]
+		is, has := newMap[key]
+		v := result.Violation{Path: annotations.Key(key).String(), Lock: string(immutability.LockImmutable),
+			New: result.Value{Data: is, OK: has}, Old: result.Value{Data: was, OK: had}}
 		if !c.breaks(&v) {
 			continue
 		}
 		change := "remove or update"
-		if !v.HasOld {
+		if !had {
 			change = "add"
 		}
-		found := u.finding(c, v.Path.String(), v)
+		found := c.objection(v)
 		found.Message = strings.ReplaceAll(found.Message, "{change}", change)
+		found.Cause = cmp.Or(c.Cause, v.Path)
 		all = append(all, found)
 	}
 	return all
@@ -293,11 +304,11 @@ func annotationsOf(obj map[string]any) map[string]any {
 
 // breaks reports whether the values of an annotation differ: without Presence, only as texts, and an absent one is an
 // empty one.
-func (r *Row) breaks(v *immutability.Violation) bool {
+func (r *Row) breaks(v *result.Violation) bool {
 	if r.Presence {
-		return v.HasNew != v.HasOld || !jsonvalue.Equal(v.New, v.Old)
+		return !equal(v.New, v.Old)
 	}
-	newText, _ := v.New.(string)
-	oldText, _ := v.Old.(string)
+	newText, _ := v.New.Data.(string)
+	oldText, _ := v.Old.Data.(string)
 	return newText != oldText
 }

@@ -114,20 +114,20 @@ var coversAll = []immutability.Lock{
 // add adds what a lock finds, unless it is there already, and the rules that it names.
 func (j *judgement) add(v *immutability.Violation, by ...celrun.Rule) {
 	path := v.Path.String()
-	id := lockID{path, string(v.Lock), keyText(v)}
+	id := lockID{path, string(v.Lock), result.Value{Data: v.Key, OK: v.HasKey}.String()}
 	i, known := j.at[id]
 	if !known {
 		i = len(j.locked)
 		j.at[id] = i
 		at := j.resolve(path)
-		j.locked = append(j.locked, Objection{Path: path, At: at, Broken: *v})
+		j.locked = append(j.locked, Objection{Violation: violation(v, at)})
 		if !v.HasKey && slices.Contains(coversAll, v.Lock) {
 			j.whole[at.String()] = append(j.whole[at.String()], path)
 		}
 	}
 	for _, rule := range by {
-		if !slices.Contains(j.locked[i].Rules, rule) {
-			j.locked[i].Rules = append(j.locked[i].Rules, rule)
+		if !slices.Contains(j.locked[i].rules, rule) {
+			j.locked[i].rules = append(j.locked[i].rules, rule)
 		}
 	}
 }
@@ -265,66 +265,64 @@ func (j *judgement) explains(r refusedRule) bool {
 	explained := j.covers(r.nodeText, r.node)
 	for i := range j.locked {
 		f := &j.locked[i]
-		isBelow := f.At.Within(r.node) && (r.nodeText == "" || fieldpath.Within(f.Path, r.nodeText))
-		if isBelow && !slices.Contains(f.Rules, r.Rule) {
-			f.Rules, explained = append(f.Rules, r.Rule), true
+		isBelow := fieldpath.Path(f.Steps).Within(r.node) && (r.nodeText == "" || fieldpath.Within(f.Path, r.nodeText))
+		if isBelow && !slices.Contains(f.rules, r.Rule) {
+			f.rules, explained = append(f.rules, r.Rule), true
 		}
 	}
 	return explained
 }
 
-// findings returns the findings of locks and those of rules, each with its message and with what changes.
+// findings returns the objections of locks and those of rules, each with its message and the digest of the change.
 func (j *judgement) findings() []Objection {
+	var known digests
 	for i := range j.locked {
 		f := &j.locked[i]
-		f.Message = f.Broken.Message()
-		if says := f.Says(); says != "" {
-			f.Message += "; the rule says: " + says
+		f.Rule, f.Says = texts(f.rules)
+		if f.Says != "" {
+			f.Message += "; the rule says: " + f.Says
 		}
-		f.New = result.Value{Data: f.Broken.New, OK: f.Broken.HasNew}
-		f.Old = result.Value{Data: f.Broken.Old, OK: f.Broken.HasOld}
-		if HasRedacted(f.Broken.Old) || HasRedacted(f.Broken.New) {
-			f.New, f.Old = Correlate(j.schema, j.update.New, j.update.Old, f.At)
+		newVal, oldVal := f.New, f.Old
+		if HasRedacted(oldVal.Data) || HasRedacted(newVal.Data) {
+			newVal, oldVal = Correlate(j.schema, j.update.New, j.update.Old, f.Steps)
 		}
+		f.Change = known.of(oldVal, newVal)
 	}
+	whole := ""
 	for _, r := range j.unnamed {
-		j.locked = append(j.locked, j.finding(r))
+		f := j.finding(r)
+		newVal, oldVal := Correlate(j.schema, j.update.New, j.update.Old, r.node)
+		isWhole := len(r.node) == 0 || equal(newVal, oldVal)
+		if isWhole && whole == "" {
+			whole = DigestObjects(j.update.New, j.update.Old)
+		}
+		if f.Change = whole; !isWhole {
+			f.Change = known.of(oldVal, newVal)
+		}
+		j.locked = append(j.locked, f)
 	}
 	return j.locked
 }
 
-// finding returns the finding of a rule that equals no lock. The rule refuses a change somewhere in its value.
+// finding returns the objection of a rule that equals no lock. The rule refuses a change somewhere in its value.
 func (j *judgement) finding(r refusedRule) Objection {
-	f := Objection{Path: r.Path, At: r.at, Message: r.Message, Rules: []celrun.Rule{r.Rule}}
-	f.Broken = immutability.Violation{Lock: LockRule, SchemaPath: r.Rule.SchemaPath}
-	f.New, f.Old = Correlate(j.schema, j.update.New, j.update.Old, r.node)
-	f.Whole = len(r.node) == 0 || equal(f.New, f.Old)
+	f := Objection{rules: []celrun.Rule{r.Rule}, Violation: result.Violation{
+		Path: r.Path, Steps: r.at, Lock: string(LockRule), SchemaPath: r.Rule.SchemaPath, Rule: r.Rule.Text, Message: r.Message,
+	}}
 	if r.Path != "" {
 		newVal, oldVal := Correlate(j.schema, j.update.New, j.update.Old, r.at)
 		redaction, redactor := j.RedactionAt(r.at), check.Redactor{}
-		f.Broken.New, f.Broken.HasNew = redactor.Hide(redaction, newVal.Data), newVal.OK
-		f.Broken.Old, f.Broken.HasOld = redactor.Hide(redaction, oldVal.Data), oldVal.OK
+		f.New = result.Value{Data: redactor.Hide(redaction, newVal.Data), OK: newVal.OK}
+		f.Old = result.Value{Data: redactor.Hide(redaction, oldVal.Data), OK: oldVal.OK}
 	}
 	return f
 }
 
-// Text returns the texts of the rules, each once.
-func (f *Objection) Text() string {
-	var texts []string
-	for _, r := range f.Rules {
-		texts = append(texts, r.Text)
+// texts returns the texts of rules, and their messages, each once.
+func texts(rules []celrun.Rule) (text, says string) {
+	var list, messages []string
+	for _, r := range rules {
+		list, messages = append(list, r.Text), append(messages, r.Message)
 	}
-	return strings.Join(EachOnce(texts), "; ")
-}
-
-// Says returns the messages of the rules that equal a lock, each once.
-func (f *Objection) Says() string {
-	if f.Broken.Lock == LockRule {
-		return ""
-	}
-	var messages []string
-	for _, r := range f.Rules {
-		messages = append(messages, r.Message)
-	}
-	return strings.Join(EachOnce(messages), "; ")
+	return strings.Join(EachOnce(list), "; "), strings.Join(EachOnce(messages), "; ")
 }

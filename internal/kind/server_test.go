@@ -106,7 +106,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 			r.faulty++
 			return
 		}
-		found, err := d.Find(Update{New: newObj, Old: oldObj})
+		found, _, err := d.Find(Update{New: newObj, Old: oldObj})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -114,7 +114,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 		if len(want) > 0 {
 			r.refused++
 		}
-		if message := disagreement(found.Objections, want); message != "" {
+		if message := disagreement(found, want); message != "" {
 			t.Errorf("%s: %s\nrules %q\nold %s\nnew %s", name, message, textsOf(server.Rules()), encoded(oldObj), encoded(newObj))
 			return
 		}
@@ -124,8 +124,8 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 // disagreement says what a definition and the server judge differently, "" for nothing.
 func disagreement(found []Objection, want []celrun.RuleError) string {
 	covers := func(f Objection, w celrun.RuleError) bool {
-		whole := slices.Contains(coversAll, f.Broken.Lock) && fieldpath.Within(w.Path, f.Path)
-		return whole || slices.ContainsFunc(f.Rules, func(r celrun.Rule) bool { return r.Text == w.Rule.Text })
+		whole := slices.Contains(coversAll, immutability.Lock(f.Lock)) && fieldpath.Within(w.Path, f.Path)
+		return whole || slices.ContainsFunc(f.rules, func(r celrun.Rule) bool { return r.Text == w.Rule.Text })
 	}
 	for _, w := range want {
 		if !slices.ContainsFunc(found, func(f Objection) bool { return covers(f, w) }) {
@@ -133,8 +133,8 @@ func disagreement(found []Objection, want []celrun.RuleError) string {
 		}
 	}
 	for _, f := range found {
-		if f.Broken.Lock != immutability.LockIncomparable && !slices.ContainsFunc(want, func(w celrun.RuleError) bool { return covers(f, w) }) {
-			return fmt.Sprintf("the definition makes up %s %s %q", f.Path, f.Broken.Lock, f.Text())
+		if f.Lock != string(immutability.LockIncomparable) && !slices.ContainsFunc(want, func(w celrun.RuleError) bool { return covers(f, w) }) {
+			return fmt.Sprintf("the definition makes up %s %s %q", f.Path, f.Lock, f.Rule)
 		}
 	}
 	return ""

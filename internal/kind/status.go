@@ -85,8 +85,8 @@ func (s *statusRules) findings(u *update) []Objection {
 		if !mayRefuse(i) {
 			continue
 		}
-		found := Objection{Path: strings.TrimPrefix(r.FieldPath, "."), Rules: []celrun.Rule{r}}
-		found.Open = "refused unless the status in the cluster satisfies the rule " + r.Text
+		found := Objection{Open: "refused unless the status in the cluster satisfies the rule " + r.Text}
+		found.Path = strings.TrimPrefix(r.FieldPath, ".")
 		known := func(f Objection) bool { return f.Path == found.Path && f.Open == found.Open }
 		if !slices.ContainsFunc(all, known) {
 			all = append(all, found)

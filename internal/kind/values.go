@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -63,18 +62,6 @@ func OldItem(s *spec.Schema, newList, oldList any, i int) (was result.Value, ok 
 
 // equal reports whether two values are both absent, or equal.
 func equal(a, b result.Value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
-
-// keyText prints the key of a violation, "" for none.
-func keyText(v *immutability.Violation) string {
-	if !v.HasKey {
-		return ""
-	}
-	text, err := jsonvalue.Encode(v.Key)
-	if err != nil {
-		return "null" // decoded JSON always encodes
-	}
-	return string(text)
-}
 
 // Mistyped returns the steps to the first value that is of another type than its schema says. To a server-side apply, a
 // text with a format can be any scalar, unless the format is byte. The metadata of the object does not count.

@@ -100,13 +100,14 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 		if len(said.Violations) > 0 {
 			p.Refusals++
 			for _, found := range said.Violations {
-				d.proved[found.Row.Path] = d.proved[found.Row.Path] || refused
+				path := facts.Rows[found.Row-1].Path
+				d.proved[path] = d.proved[path] || refused
 			}
 			if !refused {
 				p.False++
 				agreed = false
 				for _, found := range said.Violations {
-					d.withdraw(found.Row.Path)
+					d.withdraw(facts.Rows[found.Row-1].Path)
 				}
 			}
 		}

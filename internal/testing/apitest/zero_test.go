@@ -63,7 +63,7 @@ var zeroes = map[string]any{
 	"immutability/admission/loader.Loader":                   loader.Loader{},
 	"immutability/builtin.Kind":                              &builtin.Kind{},
 	"immutability/builtin.Kinds":                             builtin.Kinds{},
-	"immutability/builtin.Verdict":                           builtin.Verdict{},
+	"immutability/result.Verdict":                            result.Verdict{},
 	"immutability/changes.Result":                            changes.Result{},
 	"immutability/crd.CRD":                                   crd.CRD{},
 	"immutability/crd.Version":                               crd.Version{},

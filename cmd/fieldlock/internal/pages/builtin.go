@@ -247,7 +247,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 		}
 	}
 	object := map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
-	replacement := k.Replacement(object, nil, builtin.Verdict{})
+	replacement := k.Replacement(object, nil, result.Verdict{})
 	if len(p.rows) > 0 {
 		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 		namespace := ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 )
 
 // customKinds returns the kinds of custom resources whose operators are known, by operator.
@@ -113,7 +114,7 @@ func operatorPage(k *operators.Kind, owner string) string {
 		p.addOperator(&r, k, &d)
 	}
 	if len(p.rows) > 0 {
-		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, builtin.Verdict{})
+		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, result.Verdict{})
 		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 	}
 	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s; %s.", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), evidence[known(k.Rows()...)]) + factsSection(k.APIVersion, k.Kind)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
@@ -141,7 +142,8 @@ func othersOf(value any) (others []any) {
 
 // isRefusedAt reports whether a case is refused, perhaps by some versions only, because of a row of a field.
 func isRefusedAt(k *operators.Kind, c kindcase.Case, path string) bool {
-	verdict := k.Check(c.New, c.Old)
-	return slices.ContainsFunc(verdict.Violations, func(v builtin.Violation) bool { return v.Row.Path == path }) ||
-		slices.ContainsFunc(verdict.Unknown, func(r builtin.Remark) bool { return r.Row.Path == path })
+	verdict, rows := k.Check(c.New, c.Old), k.Rows()
+	isOf := func(row int) bool { return row > 0 && rows[row-1].Path == path }
+	return slices.ContainsFunc(verdict.Violations, func(v result.Violation) bool { return isOf(v.Row) }) ||
+		slices.ContainsFunc(verdict.Unknown, func(r result.Remark) bool { return isOf(r.Row) })
 }

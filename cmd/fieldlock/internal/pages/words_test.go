@@ -116,14 +116,14 @@ func evaluate(expression string, fields map[string][2]any) (holds bool, err erro
 	if err != nil {
 		return false, err
 	}
-	found, err := definition.Find(kind.Update{New: newObj, Old: oldObj})
+	found, _, err := definition.Find(kind.Update{New: newObj, Old: oldObj})
 	if err != nil {
 		return false, err
 	}
-	for _, objection := range found.Objections {
+	for _, objection := range found {
 		if objection.Err != nil || objection.Open != "" {
 			return false, fmt.Errorf("%s %w", objection.Open, objection.Err)
 		}
 	}
-	return len(found.Objections) == 0, nil
+	return len(found) == 0, nil
 }

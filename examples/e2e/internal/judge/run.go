@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
@@ -91,7 +92,7 @@ func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindca
 }
 
 // judge compares a verdict with the answer.
-func (r *Result) judge(verdict builtin.Verdict, refused error, newObj, oldObj map[string]any) {
+func (r *Result) judge(verdict result.Verdict, refused error, newObj, oldObj map[string]any) {
 	r.Updates++
 	found := len(verdict.Violations) > 0
 	var what string

@@ -120,7 +120,7 @@ func compare(program string, changes []kindcase.Question, servers map[string]*se
 		case answer.Refused:
 			fmt.Printf("missed: %s: %s\n", q.Name, cut(answer.Error))
 		default:
-			fmt.Printf("false alarm: %s: %s\n", q.Name, verdict.Violations[0].Row.Path)
+			fmt.Printf("false alarm: %s: %s\n", q.Name, verdict.Violations[0].Path)
 		}
 	}
 	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n", len(changes), agreed, undecided, invalid, none)

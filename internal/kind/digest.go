@@ -1,4 +1,4 @@
-package compare
+package kind
 
 import (
 	"crypto/sha256"
@@ -10,37 +10,25 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/kind"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // A digest identifies a change, so that an acceptance holds for it and not for the next one: the change of spec.class
 // from "a" to "b" has one digest, in whatever file and order of fields, and the change from "a" to "c" another one.
 
-// changeOf identifies the change that a violation is about: of the value at its path, or else of the whole object. The
-// message counts where only the server knows its reason.
-func changeOf(v *result.Violation, newObj, oldObj *manifest.Object) string {
-	newVal, oldVal := v.New, v.Old
-	if oldObj == nil {
-		return digest(oldVal, newVal)
+// Digest identifies a change from one value to another.
+func Digest(oldVal, newVal result.Value) string {
+	text, err := json.Marshal([]any{oldVal.OK, oldVal.Data, newVal.OK, newVal.Data})
+	if err != nil {
+		return "" // decoded JSON always encodes
 	}
-	if !newVal.OK && !oldVal.OK {
-		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.Steps)
-	}
-	of := digest(oldVal, newVal)
-	if len(v.Steps) == 0 || same(newVal, oldVal) {
-		of = digestObjects(newObj.Value(), oldObj.Value())
-	}
-	if v.Lock == lockServer {
-		of = digest(value{Data: v.Message, OK: true}, value{Data: of, OK: true})
-	}
-	return of
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
-// digestObjects identifies the change of an object, by all that people write. Of metadata and a status, only what
+// DigestObjects identifies the change of an object, by all that people write. Of metadata and a status, only what
 // changes counts: in a cluster, they change often.
-func digestObjects(newObj, oldObj map[string]any) string {
-	written := func(object, other map[string]any) value {
+func DigestObjects(newObj, oldObj map[string]any) string {
+	written := func(object, other map[string]any) result.Value {
 		changed := maps.Clone(object)
 		delete(changed, "metadata")
 		if jsonvalue.Equal(object["status"], other["status"]) {
@@ -59,37 +47,27 @@ func digestObjects(newObj, oldObj map[string]any) string {
 			}
 			changed["metadata."+name] = is
 		}
-		return value{Data: changed, OK: true}
+		return result.Value{Data: changed, OK: true}
 	}
-	return digest(written(oldObj, newObj), written(newObj, oldObj))
-}
-
-// digest identifies a change from one value to another. An acceptance that has it does not accept the next change.
-func digest(oldVal, newVal value) string {
-	text, err := json.Marshal([]any{oldVal.OK, oldVal.Data, newVal.OK, newVal.Data})
-	if err != nil {
-		return "" // decoded JSON always encodes
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return Digest(written(oldObj, newObj), written(newObj, oldObj))
 }
 
 // digests remembers the digest of the last change: the violations of a container that lost many keys are about the same
 // two values.
 type digests struct {
-	old, new value
+	old, new result.Value
 	digest   string
 }
 
-func (d *digests) of(oldVal, newVal value) string {
+func (d *digests) of(oldVal, newVal result.Value) string {
 	if d.digest == "" || !identical(d.old, oldVal) || !identical(d.new, newVal) {
-		*d = digests{oldVal, newVal, digest(oldVal, newVal)}
+		*d = digests{oldVal, newVal, Digest(oldVal, newVal)}
 	}
 	return d.digest
 }
 
 // identical reports whether two values are the same container, or both absent.
-func identical(a, b value) bool {
+func identical(a, b result.Value) bool {
 	if a.OK != b.OK || reflect.TypeOf(a.Data) != reflect.TypeOf(b.Data) {
 		return false
 	}
