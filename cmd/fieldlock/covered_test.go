@@ -288,6 +288,12 @@ func TestRenderedInPart(t *testing.T) {
 		"  source: {repoURL: 'https://example.com/team/deploy.git', path: prod}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
 	encrypted := func(text string) string { return "\x00GITCRYPT\x00" + text }
 	secret := with(overlay("resources: [../base, ../secret]\n"), "secret/kustomization.yaml", "resources: [secret.yaml]\n", "secret/secret.yaml", encrypted("a"))
+	tagged := func(tag string) map[string]string {
+		return with(secret, "prod/kustomization.yaml", "resources: [../base, ../secret]\nimages: [{name: nginx, newTag: "+tag+"}]\n")
+	}
+	const copies = "replacements: [{source: {kind: Deployment, fieldPath: spec.template.spec.containers.0.image}, targets: [{select: {kind: Secret}, fieldPaths: [data.image]}]}]\n"
+	image := map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "image: {repository: web, tag: v1}\nclass: fast\n",
+		"shop/templates/secret.yaml": encrypted("a"), "shop/templates/web.yaml": strings.Replace(deployment, "image: nginx", "image: '{{ .Values.image.repository }}:{{ .Values.image.tag }}'", 1)}
 	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
 	for _, c := range []struct {
 		name     string
@@ -318,6 +324,15 @@ func TestRenderedInPart(t *testing.T) {
 		{"the type of a secret with encrypted variables", with(overlay("secretGenerator: [{name: s, envs: [secrets.env]}]\nresources: [../base]\n"), "prod/secrets.env", encrypted("a")),
 			[]string{"prod/kustomization.yaml", "secretGenerator: [{name: s, type: a/b, envs: [secrets.env]}]\nresources: [../base]\n"}, exitClean, "the rest of it was checked", false},
 		{"an image beside an encrypted resource", secret, []string{"prod/kustomization.yaml", "resources: [../base, ../secret]\nimages: [{name: web, newTag: v2}]\n"}, exitClean, "the rest of it was checked", false},
+		{"a tag beside an encrypted resource", tagged("v1"), []string{"prod/kustomization.yaml", tagged("v2")["prod/kustomization.yaml"]}, exitClean, "the rest of it was checked", true},
+		{"a tag of an image that only an encrypted resource may run", with(tagged("v1"), "base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)),
+			[]string{"prod/kustomization.yaml", tagged("v2")["prod/kustomization.yaml"]}, exitClean, "the rest of it was checked", false},
+		{"a tag that a replacement may copy, beside an encrypted resource", with(tagged("v1"), "prod/kustomization.yaml", tagged("v1")["prod/kustomization.yaml"]+copies),
+			[]string{"prod/kustomization.yaml", tagged("v2")["prod/kustomization.yaml"] + copies}, exitClean, "the rest of it was checked", false},
+		{"a tag beside an encrypted resource and a remote base", with(tagged("v1"), "prod/kustomization.yaml", strings.Replace(tagged("v1")["prod/kustomization.yaml"], "[../base", "['https://github.com/a/b//c?ref=v1', ../base", 1)),
+			[]string{"prod/kustomization.yaml", strings.Replace(tagged("v2")["prod/kustomization.yaml"], "[../base", "['https://github.com/a/b//c?ref=v1', ../base", 1)}, exitClean, "the rest of it was checked", false},
+		{"a tag in values beside an encrypted template", image, []string{"shop/values.yaml", "image: {repository: web, tag: v2}\nclass: fast\n"}, exitClean, "the rest of it was checked", true},
+		{"another value beside an encrypted template", image, []string{"shop/values.yaml", "image: {repository: web, tag: v1}\nclass: v2\n"}, exitClean, "the rest of it was checked", false},
 		{"a resource beside an encrypted one", with(secret, "c.yaml", claim("c", "fast")), []string{"prod/kustomization.yaml", "resources: [../base, ../secret, c.yaml]\n", "prod/c.yaml", claim("more", "fast")},
 			exitClean, "the rest of it was checked", true},
 		{"an encrypted resource of another base", with(secret, "more/kustomization.yaml", "namePrefix: a-\nresources: [web.yaml]\n", "more/web.yaml", claim("more", "fast"),
@@ -339,6 +354,7 @@ func TestRenderedInPart(t *testing.T) {
 		{"a source of an Application", sources, []string{"base/web.yaml", web}, exitRefused, refused, true},
 		{"an image beside a source of an Application", sources, []string{"prod/kustomization.yaml", "resources: [../base]\nimages: [{name: web, newTag: v2}]\n"}, exitClean, "the rest of it was checked", true},
 		{"the version of a source of an Application", sources, []string{"apps/shop.yaml", strings.Replace(application, "1.0.0", "2.0.0", 1), "base/web.yaml", web}, exitRefused, refused, false},
+		{"a comment in values of a source of an Application", sources, []string{"db/values.yaml", "a: 1 # of all\n"}, exitClean, "the rest of it was checked", true},
 		{"values of a source of an Application", sources, []string{"db/values.yaml", "a: 2\n"}, exitClean, "the rest of it was checked", false},
 		{"values that two sources of an Application read", with(sources, "prod/kustomization.yaml", "resources: [../base]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n", "prod/values.yaml", "a: 1\n",
 			"apps/shop.yaml", strings.Replace(application, "db/values", "prod/values", 1)), []string{"prod/values.yaml", "a: 2\n"}, exitClean, "the rest of it was checked", false},

@@ -162,9 +162,16 @@ type part struct {
 }
 
 // together returns what decides about the missing part of an Application: what each source that lacks something says,
-// and the files that missing sources refer to.
+// and the values in the files that missing sources refer to.
 func together(parts []part, refers []string, has rendered.Has) rendered.Decision {
-	all, whole := rendered.Decision{Files: map[string]string{}}, slices.Clone(refers)
+	all, whole := rendered.Decision{Files: map[string]string{}}, []string{}
+	for _, name := range refers {
+		values := ""
+		has(name, func(data []byte) bool { values = valuesIn(data); return true })
+		if all.Files[name] = values; values == "" {
+			whole = append(whole, name)
+		}
+	}
 	for _, p := range parts {
 		of, lacks := rendered.Decision{}, true // of a chart that is fetched, all decides
 		if p.decides != nil {
@@ -179,7 +186,7 @@ func together(parts []part, refers []string, has rendered.Has) rendered.Decision
 				whole = append(whole, name)
 			}
 		}
-		all.Renames, all.Hashes = all.Renames || of.Renames, all.Hashes || of.Hashes
+		all.Renames, all.Hashes, all.Copies = all.Renames || of.Renames, all.Hashes || of.Hashes, all.Copies || of.Copies
 	}
 	for _, name := range whole {
 		delete(all.Files, name)

@@ -36,6 +36,7 @@
 //	references     which objects a definition means, and the record of a unit
 //	origin         where the values of an object are written
 //	engine         units closed and rendered, each once for both trees
+//	images         new tags of images beside encrypted files
 //	synced         what Argo CD applies of an Application
 //	argocd         the kinds Application and ApplicationSet
 //	helmrelease    the kind HelmRelease

@@ -160,15 +160,25 @@ func (s *side) decides(u *Unit) string {
 	if u.lacking.Decides != nil {
 		of, _ = u.lacking.Decides(has)
 	}
+	var runs images
+	if lacks := s.lacks(u); u.lacking.First == nil && lacks != nil && lacks.Encrypted && !of.Copies {
+		objects, _ := s.render(u)
+		runs = imagesOf(objects)
+	}
 	h := sha256.New()
 	h.Write(u.deciding())
 	for _, name := range u.Reads {
 		text, inPart := of.Files[name]
-		if !inPart || has(name, yamldoc.IsEncrypted) {
+		encrypted := has(name, yamldoc.IsEncrypted)
+		switch {
+		case encrypted, !inPart && len(runs) == 0:
 			text = name + "\x00" + state(t, name)
+		case !inPart:
+			scan(t, name, func(data []byte) { text = string(data) })
+			text = name + "\x00" + text
 		}
 		if text != "" {
-			fmt.Fprintf(h, "\x00%s", text)
+			fmt.Fprintf(h, "\x00%s", runs.blank(text))
 		}
 	}
 	if of.Renames || of.Hashes {

@@ -266,13 +266,17 @@ func state(t Tree, name string) string {
 	return "file " + id
 }
 
-// valuesOf identifies the values that a file has for a chart, whatever its comments and the order of its keys; "" if
-// Helm could not read it.
+// valuesOf identifies the values that a file has for a chart; "" if Helm could not read it.
 func valuesOf(t Tree, name string) string {
 	data, err := t.ReadFile(name)
 	if err != nil {
 		return ""
 	}
+	return valuesIn(data)
+}
+
+// valuesIn identifies the values in a text, whatever its comments and the order of its keys.
+func valuesIn(data []byte) string {
 	values, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return ""

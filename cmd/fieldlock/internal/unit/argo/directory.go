@@ -122,7 +122,7 @@ func (s *Source) manifests(tree fs.FS, lacking *rendered.Lacking) ([]rendered.Ob
 			continue
 		}
 		if yamldoc.IsEncrypted(content) {
-			if err := lacking.Lacks(&rendered.NotCovered{File: name, Reason: name + " is encrypted by git-crypt"}); err != nil {
+			if err := lacking.Lacks(rendered.Encrypted(name, 0, name)); err != nil {
 				return nil, err
 			}
 			continue

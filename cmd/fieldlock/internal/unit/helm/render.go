@@ -167,7 +167,7 @@ func (l *loading) leaveOutEncrypted(c *chart.Chart, lacking *rendered.Lacking) e
 		if !yamldoc.IsEncrypted(t.Data) {
 			return false
 		}
-		failed = cmp.Or(failed, lacking.Lacks(&rendered.NotCovered{File: l.origins[t], Reason: l.origins[t] + " is encrypted by git-crypt"}))
+		failed = cmp.Or(failed, lacking.Lacks(rendered.Encrypted(l.origins[t], 0, l.origins[t])))
 		return true
 	})
 	for _, dependency := range c.Dependencies() {

@@ -61,7 +61,7 @@ func (w *walk) leaveOutEncrypted() error {
 		content, err := fs.ReadFile(w.disk.tree, name)
 		return err == nil && is(content)
 	}) {
-		if err := w.options.Lacking.Lacks(e.k.at(e.text).notCovered("%s is encrypted by git-crypt", e.name)); err != nil {
+		if err := w.options.Lacking.Lacks(rendered.Encrypted(e.k.file, line(e.k.written, e.text), e.name)); err != nil {
 			return err
 		}
 		if e.generator[0] == "" { // a kustomization without any resource would be a mistake
@@ -97,7 +97,7 @@ func (w *walk) decides(has rendered.Has) (of rendered.Decision, lacks bool) {
 		of.Renames = of.Renames || k.NamePrefix != "" || k.NameSuffix != ""
 		of.Hashes = of.Hashes || len(k.ConfigMapGenerator)+len(k.SecretGenerator)+len(k.Generators) > 0
 	}
-	of.Renames, of.Hashes = of.Renames && g.workloads, of.Hashes && g.workloads
+	of.Renames, of.Hashes, of.Copies = of.Renames && g.workloads, of.Hashes && g.workloads, g.copies
 	for name := range w.objects {
 		if g.isApart(name) && !has(name, hashing.Match) {
 			of.Files[name] = ""

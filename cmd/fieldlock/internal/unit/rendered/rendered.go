@@ -45,6 +45,13 @@ type NotCovered struct {
 	File   string
 	Line   int
 	Reason string
+	// Encrypted tells that nothing is missing but files that git-crypt has encrypted.
+	Encrypted bool
+}
+
+// Encrypted is the NotCovered of a file that git-crypt has encrypted.
+func Encrypted(file string, line int, name string) *NotCovered {
+	return &NotCovered{File: file, Line: line, Reason: name + " is encrypted by git-crypt", Encrypted: true}
 }
 
 // Error returns the reason with its place.
@@ -87,8 +94,8 @@ type Decision struct {
 	// a whole.
 	Files map[string]string
 	// Renames tells that the names of all objects decide, as the missing part may refer to them, Hashes that those of
-	// ConfigMaps and Secrets do.
-	Renames, Hashes bool
+	// ConfigMaps and Secrets do. Copies tells that values of any object may be copied into the missing part.
+	Renames, Hashes, Copies bool
 }
 
 // DecidedBy sets Decides, unless l is nil.
@@ -113,14 +120,17 @@ func (l *Lacking) LacksGenerated(err error) error {
 	if l == nil || !ok {
 		return err
 	}
-	switch {
-	case l.First == nil:
+	if l.First == nil {
 		l.First = missing
-	case !l.more && l.First.Reason != missing.Reason:
-		first := *l.First
-		first.Reason += "; " + missing.Reason
-		l.First, l.more = &first, true
+		return nil
 	}
+	first := *l.First
+	first.Encrypted = first.Encrypted && missing.Encrypted
+	if !l.more && first.Reason != missing.Reason {
+		first.Reason += "; " + missing.Reason
+		l.more = true
+	}
+	l.First = &first
 	return nil
 }
 
