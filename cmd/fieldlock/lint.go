@@ -60,7 +60,8 @@ that the go command takes, each finding names the field in the Go source, and --
 the field or type, so that controller-gen generates the same rule. If the Go field or type is also used in a place that does
 not need the rule, the rule is left out. With and without --go, lint reads the Go source around a CRD that controller-gen wrote,
 and leaves out a fix beside a rule that somebody else writes: the authors of a type from another module, a program that generates
-Go code, or another project of whose CRD the file is a copy.
+Go code, or another project of whose CRD the file is a copy. It does the same where the Go source has no such rule, because the
+CRD is older than its types or the rule is added to it later.
 
 Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values.
 

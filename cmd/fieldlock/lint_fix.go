@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,9 +32,11 @@ type fixer struct {
 	refused celrule.Refusals
 	types   *goTypes                    // nil without --go
 	kinds   map[definition]markers.Node // of each CRD; Group and Kind only
-	reading sync.Mutex                  // of what follows
-	trees   map[string]*markers.Tree    // the Go source around CRDs, by its directory
-	origins map[string]origin           // of files
+	added   map[nodeIn]bool             // with rules that it has written
+
+	reading sync.Mutex               // of what follows
+	trees   map[string]*markers.Tree // the Go source around CRDs, by its directory
+	origins map[string]origin        // of files
 }
 
 // origin is where a file with CRDs comes from.
@@ -44,6 +47,12 @@ type origin struct {
 
 // definition names a CRD in a file.
 type definition struct{ file, name string }
+
+// nodeIn is a node of a CRD in a file.
+type nodeIn struct {
+	file string
+	node markers.Node
+}
 
 // know remembers the kinds of CRDs.
 func (x *fixer) know(crds []*crd.CRD) {
@@ -117,8 +126,9 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []strin
 
 // othersRule says whose the rules are that a finding is about, if those who maintain the CRD do not write them: the CRD
 // is a copy of another project's, or the rules are on fields of types from another module, or of types that a program
-// writes. Nobody can merge a fix beside such a rule, because the next run of controller-gen, or the next copy, removes
-// it. It returns "" for rules of theirs, and for rules of which the Go source around the CRD does not tell.
+// writes, or they are not in the Go source at all. Nobody can merge a fix beside such a rule, because the next run of
+// controller-gen, or the next copy, removes it. It returns "" for rules of theirs, and for rules of which the Go source
+// around the CRD does not tell.
 func (x *fixer) othersRule(f *audit.Finding) string {
 	of := x.originOf(f.Position.Filename)
 	if of.tree == nil {
@@ -141,12 +151,16 @@ func (x *fixer) othersRule(f *audit.Finding) string {
 		n.Version, n.SchemaPath = r.Version, r.SchemaPath
 		declared, known := of.tree.Origin(n)
 		switch {
-		case !known || declared == markers.Origin{}:
+		case !known:
 			return ""
 		case declared.Import != "":
 			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker", schema.Readable(r.SchemaPath), declared.Import)
-		default:
+		case declared.Generated != "":
 			why = fmt.Sprintf("the rule on %s comes from generated code, %s", schema.Readable(r.SchemaPath), relative(declared.Generated))
+		case of.tree.Unruled(n) && !x.added[nodeIn{f.Position.Filename, n}]:
+			why = fmt.Sprintf("the Go source has no rule on %s, so the CRD is older than its types, or the rule is added to it later", schema.Readable(r.SchemaPath))
+		default:
+			return ""
 		}
 	}
 	return why
@@ -218,14 +232,25 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 		if slices.Contains(a.left, f) {
 			continue
 		}
-		if x.types != nil {
-			x.types.keep(f)
-		}
+		x.remember(f)
 		if f.Fix.Refuses != "" {
 			fmt.Fprintf(stderr, "  from now on the API server refuses %s\n", report.Printable(f.Fix.Refuses))
 		}
 	}
 	return true, nil
+}
+
+// remember keeps in mind that a fix was made.
+func (x *fixer) remember(f *audit.Finding) {
+	if x.types != nil {
+		x.types.keep(f)
+	}
+	if x.added == nil {
+		x.added = map[nodeIn]bool{}
+	}
+	n := x.kinds[definition{f.Position.Filename, f.CRD}]
+	n.Version, n.SchemaPath = cmp.Or(f.Fix.Version, f.Version), f.Fix.SchemaPath
+	x.added[nodeIn{f.Position.Filename, n}] = true
 }
 
 // maxTries bounds how often the fixes of one file are tried: each time the rules of its CRDs are compiled.

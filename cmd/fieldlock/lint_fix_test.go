@@ -117,6 +117,29 @@ RULES`
 	}
 }
 
+// TestLintFixCopiesBesideGo: a rule that is copied to another version is kept there, although the Go source of that
+// version has no marker yet.
+func TestLintFixCopiesBesideGo(t *testing.T) {
+	const spec = "              engine: {type: string}\n"
+	older := caches("", spec, "")
+	newer := strings.Replace(caches("", strings.Replace(spec, "string", "string, x-kubernetes-validations: [{rule: self == oldSelf}]", 1), ""), "name: v1", "name: v2", 1)
+	_, version, _ := strings.Cut(newer, "  versions:\n")
+	text := strings.Replace(strings.Replace(older, "storage: true", "storage: false", 1)+version, "metadata: {", "metadata: {annotations: {controller-gen.kubebuilder.io/version: v0.20.1}, ", 1)
+	const types = "package VERSION\n\ntype Cache struct {\n\tSpec Spec `json:\"spec\"`\n}\n\ntype Spec struct {\n\t// MARKER\n\tEngine *string `json:\"engine,omitempty\"`\n}\n"
+	dir := writeFiles(t, map[string]string{
+		"go.mod":          "module example.com/shop\n",
+		"api/v1/types.go": strings.NewReplacer("VERSION", "v1", "MARKER", "Engine.").Replace(types),
+		"api/v2/types.go": strings.NewReplacer("VERSION", "v2", "MARKER", `+kubebuilder:validation:XValidation:rule="self == oldSelf"`).Replace(types),
+		"crd.yaml":        text,
+	})
+	file := filepath.Join(dir, "crd.yaml")
+	ran := runCommand("", "lint", "--strict", "--fix", file)
+	fixed, err := os.ReadFile(file)
+	if err != nil || ran.status != exitClean || strings.Count(string(fixed), "self == oldSelf") != 2 || strings.Count(string(fixed), "has(oldSelf.engine)") != 2 {
+		t.Errorf("status %d, %v\n%s%s\n%s", ran.status, err, ran.out, ran.err, fixed)
+	}
+}
+
 // TestLintFixCopies: each copy of a CRD is reported in its own file and fixed there.
 func TestLintFixCopies(t *testing.T) {
 	text := caches("", "              engine: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\n", "")
@@ -163,6 +186,7 @@ func TestLintFixLeavesOthersRules(t *testing.T) {
 	const lock = ", x-kubernetes-validations: [{rule: self == oldSelf}]}"
 	crd := caches("", `
               engine: {type: string`+lock+`
+              former: {type: string`+lock+`
               set:
                 type: object
                 required: [network]
@@ -187,7 +211,9 @@ type Cache struct {
 }
 
 type CacheSpec struct {
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
 	Engine string   ` + "`json:\"engine,omitempty\"`" + `
+	Former string   ` + "`json:\"former,omitempty\"`" + `
 	Set    sets.Set ` + "`json:\"set\"`" + `
 	Made   Made     ` + "`json:\"made\"`" + `
 }
@@ -206,13 +232,14 @@ type CacheSpec struct {
 		fixes, left int
 		says        []string
 	}{
-		{"crd/by-hand.yaml", 5, 0, nil},
-		{"crd/generated.yaml", 1, 4, []string{
+		{"crd/by-hand.yaml", 6, 0, nil},
+		{"crd/generated.yaml", 1, 5, []string{
+			"the Go source has no rule on spec.former, so the CRD is older than its types, or the rule is added to it later",
 			"the rule on spec.set.network.name comes from the Go package example.org/sets, whose authors can add the marker",
 			"the rule on spec.made.kind comes from generated code, api/v1/made.go",
 		}},
-		{"crd/copied.yaml", 0, 5, []string{"no Go package beside the CRD declares Basket"}},
-		{"crd/vendored.yaml", 0, 5, []string{"Carton is declared in the vendored Go package example.org/boxes/v1"}},
+		{"crd/copied.yaml", 0, 6, []string{"no Go package beside the CRD declares Basket"}},
+		{"crd/vendored.yaml", 0, 6, []string{"Carton is declared in the vendored Go package example.org/boxes/v1"}},
 	} {
 		ran := runCommand("", "lint", "--fix", c.file)
 		data, err := os.ReadFile(c.file)

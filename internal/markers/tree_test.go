@@ -176,3 +176,73 @@ type (
 		}
 	}
 }
+
+// TestTreeUnruled: a rule may be made by a marker above the field, above its type, or above a type that it embeds, also
+// apart from the comment right above. A rule without one comes from elsewhere.
+func TestTreeUnruled(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "api", "v1")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const text = `package v1
+
+type Cache struct {
+	Plain string ` + "`json:\"plain\"`" + ` // XValidation is not used
+	//+kubebuilder:validation:XValidation:rule="self == oldSelf"
+
+	// Field is locked.
+	Field   string   ` + "`json:\"field\"`" + `
+	After   string   ` + "`json:\"after\"`" + `
+	Named   Named    ` + "`json:\"named\"`" + `
+	List    []*Named ` + "`json:\"list\"`" + `
+	Store   Store    ` + "`json:\"store\"`" + `
+	Outer   Outer    ` + "`json:\"outer\"`" + `
+	Other   Other    ` + "`json:\"other\"`" + `
+	Missing Nowhere  ` + "`json:\"missing\"`" + `
+}
+
+// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+
+// Named is locked.
+type Named string
+
+type Store struct{ Class Named }
+
+// +kubebuilder:validation:XValidation:rule="self.a == oldSelf.a"
+type Inner struct {
+	A string ` + "`json:\"a\"`" + `
+}
+
+type Outer struct {
+	Inner ` + "`json:\",inline\"`" + `
+}
+
+type Other struct{ B string ` + "`json:\"b\"`" + ` }
+`
+	if err := os.WriteFile(filepath.Join(dir, "cache.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := ReadTree(root)
+	for path, want := range map[string]bool{
+		"/properties/plain":                    true,
+		"/properties/field":                    false,
+		"/properties/after":                    true,
+		"/properties/named":                    false,
+		"/properties/list":                     true,
+		"/properties/list/items":               false,
+		"/properties/store":                    true,
+		"/properties/outer":                    false,
+		"/properties/outer/properties/a":       true,
+		"/properties/other":                    true,
+		"/properties/other/properties/b":       true,
+		"/properties/missing":                  false, // not known
+		"/properties/missing/properties/below": false,
+		"/properties/none":                     false,
+		"":                                     false,
+	} {
+		if got := tree.Unruled(Node{Version: "v1", Kind: "Cache", SchemaPath: path}); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
