@@ -74,6 +74,8 @@ func TestRecord(t *testing.T) {
 	withSecret := func(kustomization string) map[string]string { // that git does not hold
 		return map[string]string{"prod/kustomization.yaml": "resources: [web.yaml]\nsecretGenerator: [{name: s, envs: [secrets.env]}]\n" + kustomization, "prod/web.yaml": deployment, "prod/c.txt": "a\n"}
 	}
+	const ofTexts = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {fileParameters: [{name: class, path: $values/values/class.txt}]}}, " +
+		"{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
 	for _, c := range []struct {
 		name     string
@@ -101,6 +103,7 @@ func TestRecord(t *testing.T) {
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
 		{"a comment in values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "# the default\nclass: 'fast' # of the cluster\n"}, true},
+		{"a text of an Application with a chart elsewhere", with(application(ofTexts), "values/class.txt", "fast\n"), []string{"values/class.txt", "fast # of the cluster\n"}, false},
 		{"values that an Application names in another repository", application(elsewhere + "{repoURL: 'https://example.org/other.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
 		{"values of a HelmRelease from a ConfigMap", map[string]string{

@@ -42,10 +42,10 @@ func applications() *kind {
 			u.values = true
 			for i, source := range a.Sources {
 				inTree, dir := source.Chart == "" && d.inTree(source.RepoURL), ""
-				u.values = u.values && (!inTree || source.OnlyRef())
 				if source.Chart != "" && d.Fetch != nil {
 					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
 				}
+				u.values = u.values && (!inTree || source.OnlyRef()) && dir == "" && !source.ReadsTexts()
 				spec.InTree, spec.Fetched = append(spec.InTree, inTree), append(spec.Fetched, dir)
 				switch {
 				case i > 0 && (u.dir != "." || !inTree):

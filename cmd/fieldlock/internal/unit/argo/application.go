@@ -191,7 +191,19 @@ type helmSpec struct {
 	SkipSchema              bool            `json:"skipSchemaValidation,omitempty"`
 	PassCredentials         bool            `json:"passCredentials,omitempty"`
 	Parameters              []parameter     `json:"parameters,omitempty"`
-	FileParameters          []parameter     `json:"fileParameters,omitempty"`
+	FileParameters          []parameter     `json:"fileParameters,omitempty"` // values that are texts of files
+}
+
+// named returns the paths of files that the source names: files of values, then the texts of parameters.
+func (h *helmSpec) named() []string {
+	if h == nil {
+		return nil
+	}
+	all := slices.Clone(h.ValueFiles)
+	for _, p := range h.FileParameters {
+		all = append(all, p.Path)
+	}
+	return all
 }
 
 // ParseApplication reads an Application. It returns a *rendered.NotCovered, without a file, for one whose manifests
@@ -258,6 +270,9 @@ func (s *Source) UseFetched(dir string) { s.Path, s.Chart, s.InTree, s.Fetched =
 
 // OnlyRef reports whether a source is there for others to refer to, and renders nothing.
 func (s *Source) OnlyRef() bool { return s.Ref != "" && !s.pathWritten && s.Chart == "" && !s.Fetched }
+
+// ReadsTexts reports whether a source has values that are texts of files, which need not be YAML.
+func (s *Source) ReadsTexts() bool { return s.spec.Helm != nil && len(s.spec.Helm.FileParameters) > 0 }
 
 // insideTree cleans a path below the root of a repository.
 func insideTree(written string) (string, error) {

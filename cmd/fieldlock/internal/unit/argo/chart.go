@@ -36,14 +36,11 @@ func (a *Application) helmFiles(tree fs.FS, s *Source, environment func(string) 
 	return files, nil
 }
 
-// referredFiles returns the files of other sources that the source of a fetched chart names as values. What is wrong
-// with them shows when the chart is rendered.
+// referredFiles returns the files of other sources that the source of a fetched chart names. What is wrong with them
+// shows when the chart is rendered.
 func (a *Application) referredFiles(tree fs.FS, s *Source, environment func(string) string) []string {
-	if s.spec.Helm == nil {
-		return nil
-	}
 	var files []string
-	for _, written := range s.spec.Helm.ValueFiles {
+	for _, written := range s.spec.Helm.named() {
 		name, err := a.valuesFile(s, written, environment)
 		if err != nil || !strings.HasPrefix(written, "$") {
 			continue
@@ -65,18 +62,15 @@ func existing(tree fs.FS, name string) []string {
 	return nil
 }
 
-// Refers returns the files that a source may read which cannot be rendered: files of values that it names in any
-// repository, and all of its files if its kind is not known. It leaves out those that [Application.Files] looks at.
+// Refers returns the files that a source may read which cannot be rendered: files that it names in any repository, and
+// all of its files if its kind is not known. It leaves out those that [Application.Files] looks at.
 func (a *Application) Refers(tree fs.FS, source int) []string {
 	var files []string
 	s := &a.Sources[source]
 	if _, err := s.kind(tree); err != nil && s.InTree && s.pathWritten && s.Chart == "" {
 		files, _ = matching(tree, path.Join(s.Path, "**"), true)
 	}
-	if s.spec.Helm == nil {
-		return files
-	}
-	for _, written := range s.spec.Helm.ValueFiles {
+	for _, written := range s.spec.Helm.named() {
 		_, name, ok := strings.Cut(a.environment(s, Options{})(strings.TrimPrefix(written, "$")), "/")
 		if !ok || !strings.HasPrefix(written, "$") {
 			continue
