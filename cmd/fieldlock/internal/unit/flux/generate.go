@@ -71,7 +71,7 @@ func (k *Kustomization) add(spec *types.Kustomization, tree fs.FS) error {
 		}
 	}
 	for _, p := range k.spec.Patches {
-		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target.kustomize()})
+		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target})
 	}
 	for _, p := range k.spec.PatchesStrategicMerge {
 		//lint:ignore SA1019 it is where the controller puts them
@@ -79,7 +79,7 @@ func (k *Kustomization) add(spec *types.Kustomization, tree fs.FS) error {
 	}
 	for _, p := range k.spec.PatchesJSON6902 {
 		//lint:ignore SA1019 it is where the controller puts them
-		spec.PatchesJson6902 = append(spec.PatchesJson6902, types.Patch{Patch: string(p.Patch), Target: p.Target.kustomize()})
+		spec.PatchesJson6902 = append(spec.PatchesJson6902, types.Patch{Patch: string(p.Patch), Target: p.Target})
 	}
 	for _, c := range k.spec.Components {
 		if path.IsAbs(c) || strings.Contains(c, "://") {
@@ -100,10 +100,10 @@ func (k *Kustomization) add(spec *types.Kustomization, tree fs.FS) error {
 }
 
 // addImage adds an image, or changes that of the same name. A tag and a digest replace each other.
-func addImage(spec *types.Kustomization, i image) {
+func addImage(spec *types.Kustomization, i types.Image) {
 	at := slices.IndexFunc(spec.Images, func(have types.Image) bool { return have.Name == i.Name })
 	if at < 0 {
-		spec.Images = append(spec.Images, types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest})
+		spec.Images = append(spec.Images, i)
 		return
 	}
 	if i.NewName != "" {

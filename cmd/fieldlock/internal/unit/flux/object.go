@@ -52,7 +52,7 @@ type kustomizationSpec struct {
 	Patches                 []patch
 	PatchesStrategicMerge   []json.RawMessage
 	PatchesJSON6902         []jsonPatch `json:"patchesJson6902"`
-	Images                  []image
+	Images                  []types.Image
 	Components              []string
 	IgnoreMissingComponents bool
 	BuildMetadata           []string
@@ -63,35 +63,13 @@ type kustomizationSpec struct {
 // A patch is a strategic merge patch or a JSON patch of some objects.
 type patch struct {
 	Patch  string
-	Target *selector
+	Target *types.Selector
 }
 
 // A jsonPatch is a JSON patch as old versions of the kind write it.
 type jsonPatch struct {
 	Patch  json.RawMessage
-	Target *selector
-}
-
-// An image replaces the name, the tag or the digest of an image.
-type image struct {
-	Name, NewName, NewTag, Digest string
-}
-
-// A selector selects the objects of a patch.
-type selector struct {
-	Group, Version, Kind, Namespace, Name string
-	LabelSelector, AnnotationSelector     string
-}
-
-// kustomize returns the selector as kustomize has it.
-func (s *selector) kustomize() *types.Selector {
-	if s == nil {
-		return nil
-	}
-	var out types.Selector
-	out.Group, out.Version, out.Kind, out.Namespace, out.Name = s.Group, s.Version, s.Kind, s.Namespace, s.Name
-	out.LabelSelector, out.AnnotationSelector = s.LabelSelector, s.AnnotationSelector
-	return &out
+	Target *types.Selector
 }
 
 // postBuild is the field of that name.
@@ -242,11 +220,11 @@ type valuesReference struct {
 type postRenderer struct {
 	Kustomize *struct {
 		Patches               []patch
-		Images                []image
+		Images                []types.Image
 		PatchesStrategicMerge []any
 		PatchesJSON6902       []struct {
 			Patch  any
-			Target *selector
+			Target *types.Selector
 		} `json:"patchesJson6902"`
 	}
 }

@@ -67,13 +67,13 @@ func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]re
 		files[name] = &fstest.MapFile{Data: o.YAML}
 		spec.Resources = append(spec.Resources, name)
 	}
-	add := func(value any, target *selector) error {
+	add := func(value any, target *types.Selector) error {
 		text, err := yaml.Marshal(value)
-		spec.Patches = append(spec.Patches, types.Patch{Patch: string(text), Target: target.kustomize()})
+		spec.Patches = append(spec.Patches, types.Patch{Patch: string(text), Target: target})
 		return err
 	}
 	for _, p := range r.Kustomize.Patches {
-		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target.kustomize()})
+		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target})
 	}
 	for _, p := range r.Kustomize.PatchesStrategicMerge {
 		if err := add(p, nil); err != nil {
@@ -85,9 +85,7 @@ func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]re
 			return nil, err
 		}
 	}
-	for _, i := range r.Kustomize.Images {
-		spec.Images = append(spec.Images, types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest})
-	}
+	spec.Images = r.Kustomize.Images
 	kustomization, err := yaml.Marshal(spec)
 	if err != nil {
 		return nil, err
