@@ -54,7 +54,7 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, p *project, step func()) u
 		options.Fetch = fetch.New(dir, p.old.FetchHosts...)
 	}
 	if kinds != nil {
-		options.KubeVersion = kinds.Minor + ".0" // as Helm writes it
+		options.Cluster.KubeVersion = kinds.Minor + ".0" // as Helm writes it
 		served := map[[2]string]bool{}
 		for _, k := range kinds.All() {
 			served[[2]string{k.Group, k.Kind}] = true

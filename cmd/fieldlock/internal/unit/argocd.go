@@ -87,7 +87,7 @@ func applications() *kind {
 		if err != nil {
 			return nil, err
 		}
-		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, JSON: !job.Texts, Lacking: job.Lacking}
+		o := argo.Options{Cluster: s.Cluster, JSON: !job.Texts, Lacking: job.Lacking}
 		var all []rendered.Object
 		for i := range a.Sources {
 			if a.Lacks(i) != nil {

@@ -18,8 +18,7 @@ import (
 type chartSpec struct {
 	Name, Namespace string   // of the release, "" for the default
 	Values          []string // files
-	KubeVersion     string
-	APIVersions     []string
+	Cluster         rendered.Cluster
 	Upgrade         bool
 }
 
@@ -67,7 +66,7 @@ func charts() *kind {
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
 		return helm.Render(files, job.Dir, helm.Release{
 			Name: s.Name, Namespace: s.Namespace,
-			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Upgrade: s.Upgrade, Lacking: job.Lacking,
+			ValuesFiles: s.Values, Cluster: s.Cluster, Upgrade: s.Upgrade, Lacking: job.Lacking,
 		})
 	})
 	return k
@@ -98,7 +97,7 @@ func (k *kind) chart(dir string, r settings.Release, o *Options) *Unit {
 		}
 		u.Name += " with " + strings.Join(names, ", ")
 	}
-	u.spec = encode(chartSpec{Name: r.Name, Namespace: r.Namespace, Values: r.Values, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	u.spec = encode(chartSpec{Name: r.Name, Namespace: r.Namespace, Values: r.Values, Cluster: o.Cluster})
 	u.owns = func(name string) bool { return inChart(dir, name) }
 	return u
 }

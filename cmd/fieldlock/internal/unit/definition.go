@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
@@ -33,10 +34,9 @@ type definedSpec struct {
 	// Sources tell what decides about a source that is not in the tree.
 	Sources []map[string]any
 	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
-	Fetched     []string
-	KubeVersion string
-	APIVersions []string
-	Upgrade     bool // of a HelmRelease
+	Fetched []string
+	Cluster rendered.Cluster
+	Upgrade bool // of a HelmRelease
 }
 
 // undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what

@@ -76,7 +76,7 @@ func helmReleases() *kind {
 			return nil, err
 		}
 		h.Upgrading, h.Lacking = s.Upgrade, job.Lacking
-		return h.Build(ctx, files, s.referenced, flux.Cluster{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions})
+		return h.Build(ctx, files, s.referenced, s.Cluster)
 	})
 	return k
 }

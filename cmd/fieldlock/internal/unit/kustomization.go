@@ -9,12 +9,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
-// kustomizationSpec is how a kustomization is rendered.
-type kustomizationSpec struct {
-	KubeVersion string
-	APIVersions []string
-}
-
 // kustomizations are the kustomization files that no other includes.
 func kustomizations() *kind {
 	k := &kind{name: "kustomization"}
@@ -46,8 +40,8 @@ func kustomizations() *kind {
 		}
 		return kustomize.Files(t, u.dir, o)
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
-		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, JSON: !job.Texts, Lacking: job.Lacking}
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, cluster *rendered.Cluster) ([]rendered.Object, error) {
+		o := kustomize.Options{Cluster: *cluster, JSON: !job.Texts, Lacking: job.Lacking}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k
@@ -56,6 +50,6 @@ func kustomizations() *kind {
 // kustomization returns the unit of a directory with a kustomization file.
 func (k *kind) kustomization(dir, file string, o *Options) *Unit {
 	u := &Unit{Kind: k.name, Name: dir, File: file, kind: k, dir: dir}
-	u.spec = encode(kustomizationSpec{KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	u.spec = encode(o.Cluster)
 	return u
 }

@@ -43,10 +43,8 @@ type Options struct {
 	ReadExpected bool
 	// Fetch, unless nil, gets charts and bases that the tree does not have.
 	Fetch *fetch.Client
-	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the
-	// cluster serves besides Kubernetes' own kinds.
-	KubeVersion string
-	APIVersions []string
+	// Cluster is what charts learn of the cluster.
+	Cluster rendered.Cluster
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
 	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
@@ -162,7 +160,7 @@ type definer struct {
 
 // defines returns the specification of a unit that an object defines.
 func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
-	spec := &definedSpec{Object: o.Object, KubeVersion: d.KubeVersion, APIVersions: d.APIVersions}
+	spec := &definedSpec{Object: o.Object, Cluster: d.Cluster}
 	for _, r := range references {
 		if found, ok := d.lookup(r); ok {
 			spec.Referenced = append(spec.Referenced, found)

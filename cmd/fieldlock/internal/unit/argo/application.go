@@ -289,9 +289,8 @@ func notCovered(format string, args ...any) *rendered.NotCovered {
 
 // Options are what Argo CD knows besides the Application.
 type Options struct {
-	// KubeVersion and APIVersions describe the cluster for charts, as in helm.Release. A source can have its own.
-	KubeVersion string
-	APIVersions []string
+	// Cluster is what charts learn. A source can have its own.
+	Cluster rendered.Cluster
 	// Anywhere lets kustomizations read files outside of their directories: Argo CD's build option
 	// "--load-restrictor LoadRestrictionsNone".
 	Anywhere bool

@@ -116,19 +116,13 @@ func (a *Application) release(tree fs.FS, s *Source, spec *helmSpec, o Options) 
 	}
 	r := &helm.Release{
 		Name: spec.ReleaseName, Namespace: spec.Namespace, ValuesFiles: files, SkipSchema: spec.SkipSchema,
-		KubeVersion: spec.KubeVersion, APIVersions: spec.APIVersions, Lacking: o.Lacking,
+		Cluster: o.Cluster.With(spec.KubeVersion, spec.APIVersions), Lacking: o.Lacking,
 	}
 	if r.Name == "" {
 		r.Name = a.Name
 	}
 	if r.Namespace == "" {
 		r.Namespace = a.Destination.Namespace
-	}
-	if r.KubeVersion == "" {
-		r.KubeVersion = o.KubeVersion
-	}
-	if len(r.APIVersions) == 0 {
-		r.APIVersions = o.APIVersions
 	}
 	values := []byte(spec.Values)
 	if len(spec.ValuesObject) > 0 {

@@ -119,12 +119,9 @@ func (a *Application) Builds(tree fs.FS) (dir string) {
 
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, JSON: o.JSON, Lacking: o.Lacking}
-	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
-		build.KubeVersion = spec.KubeVersion
-	}
-	if spec := s.spec.Kustomize; spec != nil && len(spec.APIVersions) > 0 {
-		build.APIVersions = spec.APIVersions
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, Cluster: o.Cluster, JSON: o.JSON, Lacking: o.Lacking}
+	if spec := s.spec.Kustomize; spec != nil {
+		build.Cluster = o.Cluster.With(spec.KubeVersion, spec.APIVersions)
 	}
 	return build
 }

@@ -191,12 +191,6 @@ func (h *HelmRelease) defaults(tree fs.FS) []string {
 	return files
 }
 
-// Cluster is what Helm asks the cluster, as in [helm.Release].
-type Cluster struct {
-	KubeVersion string
-	APIVersions []string
-}
-
 // Build renders what the controller applies: the objects of the chart with the values of the release, in Helm's order,
 // after its post-renderers. Objects of crds have a role only if upgrades leave them alone, and are left out if they are
 // skipped. The labels that the controller adds to all objects, which name the HelmRelease, are left out.
@@ -206,7 +200,7 @@ type Cluster struct {
 // files of values that it does not tell are a *rendered.NotCovered, like a chart elsewhere.
 //
 // Build has the errors and the limits of [helm.Render]: call it in a process that can be killed.
-func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, cluster Cluster) ([]rendered.Object, error) {
+func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, cluster rendered.Cluster) ([]rendered.Object, error) {
 	if err := h.elsewhere(); err != nil {
 		return nil, err
 	}
@@ -241,14 +235,14 @@ func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, clu
 
 // render renders the chart with values.
 func (h *HelmRelease) render(
-	ctx context.Context, files fs.FS, values map[string]any, cluster Cluster,
+	ctx context.Context, files fs.FS, values map[string]any, cluster rendered.Cluster,
 ) ([]rendered.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	objects, err := helm.Render(files, h.Chart, helm.Release{
 		Name: h.Release, Namespace: h.ReleaseNamespace, Defaults: h.defaults(files), Values: values,
-		KubeVersion: cluster.KubeVersion, APIVersions: cluster.APIVersions, SkipSchema: h.spec.Install.DisableSchemaValidation,
+		Cluster: cluster, SkipSchema: h.spec.Install.DisableSchemaValidation,
 		Upgrade: h.Upgrading, Lacking: h.Lacking,
 	})
 	if err != nil {

@@ -94,7 +94,7 @@ func renderRelease(t *testing.T, tree fstest.MapFS, special map[string][]byte) m
 		got["files"] = strings.Join(append(files, ""), "\n")
 	}
 	var b strings.Builder
-	objects, err := h.Build(t.Context(), tree, lookup, flux.Cluster{KubeVersion: "1.36"})
+	objects, err := h.Build(t.Context(), tree, lookup, rendered.Cluster{KubeVersion: "1.36"})
 	if missing, ok := errors.AsType[*rendered.NotCovered](err); ok {
 		fmt.Fprintf(&b, "not covered: %s\n", missing.Reason)
 	} else if err != nil {
@@ -191,7 +191,7 @@ spec:
 		return
 	}
 	h.InTree = true // since the GitRepository flux-system is this repository
-	objects, err := h.Build(context.Background(), tree, nil, flux.Cluster{})
+	objects, err := h.Build(context.Background(), tree, nil, rendered.Cluster{})
 	for _, o := range objects {
 		fmt.Printf("# %s\n%s", o.File, bytes.TrimSuffix(o.YAML, []byte("\n")))
 	}

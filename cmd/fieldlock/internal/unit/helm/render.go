@@ -8,7 +8,7 @@
 // [Charts] finds the charts that can be installed, [Files] lists what rendering one of them reads, [Render] renders it:
 //
 //	charts, err := helm.Charts(tree)
-//	objects, err := helm.Render(tree, charts[0].Dir, helm.Release{KubeVersion: "1.36"})
+//	objects, err := helm.Render(tree, charts[0].Dir, helm.Release{})
 //
 // A dependency is taken from the chart's charts directory, as a directory or an archive, else from the chart of the
 // tree that its `file://` repository names, as `helm dependency build` would pack it. A dependency that the tree does
@@ -70,11 +70,7 @@ type Release struct {
 	// Set, SetString and SetFile change the values as Helm's flags of these names do: "a.b=c". The files of SetFile are
 	// paths in the tree.
 	Set, SetString, SetFile []string
-	// KubeVersion is the version of Kubernetes, such as "1.36"; "" means the one that Helm knows best.
-	KubeVersion string
-	// APIVersions are what the cluster serves besides the built-in groups, such as "monitoring.coreos.com/v1" or
-	// "monitoring.coreos.com/v1/ServiceMonitor".
-	APIVersions []string
+	rendered.Cluster
 	// Upgrade renders what an upgrade applies, not an installation.
 	Upgrade bool
 	// Lacking, unless nil, takes the dependencies that the tree lacks, without which the chart is then rendered.

@@ -170,10 +170,7 @@ func (c *chart) render(tree fs.FS, o Options) ([]rendered.Object, error) {
 	}
 	release := helm.Release{
 		Name: c.ReleaseName, Namespace: c.namespace, Values: values,
-		KubeVersion: c.KubeVersion, APIVersions: slices.Concat(o.APIVersions, c.ApiVersions),
-	}
-	if release.KubeVersion == "" {
-		release.KubeVersion = o.KubeVersion
+		Cluster: o.Cluster.With(c.KubeVersion, slices.Concat(o.Cluster.APIVersions, c.ApiVersions)),
 	}
 	all, err := helm.Render(tree, c.dir, release)
 	if err != nil {

@@ -37,10 +37,8 @@ type Options struct {
 	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that
 	// is there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
-	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see
-	// helm.Release.
-	KubeVersion string
-	APIVersions []string
+	// Cluster is what charts learn, unless the kustomization says so.
+	Cluster rendered.Cluster
 	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as
 	// repository and no name, instead of failing. [Build] finds charts as package helm says, and bases below the
 	// directory of the same function.

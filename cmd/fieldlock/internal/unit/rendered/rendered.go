@@ -38,6 +38,26 @@ const (
 	CRD Role = "crd"
 )
 
+// Cluster is what charts learn of the cluster.
+type Cluster struct {
+	// KubeVersion is the version of Kubernetes, such as "1.36"; "" means the one that Helm knows best.
+	KubeVersion string
+	// APIVersions are what the cluster serves besides the built-in groups, such as "monitoring.coreos.com/v1" or
+	// "monitoring.coreos.com/v1/ServiceMonitor".
+	APIVersions []string
+}
+
+// With returns a cluster with what a definition says of it: another version, and other APIs, unless it has none.
+func (c Cluster) With(kubeVersion string, apiVersions []string) Cluster {
+	if kubeVersion != "" {
+		c.KubeVersion = kubeVersion
+	}
+	if len(apiVersions) > 0 {
+		c.APIVersions = apiVersions
+	}
+	return c
+}
+
 // NotCovered is the error of a unit that cannot be rendered without what the tree lacks: a chart or a base elsewhere, a
 // plugin, an answer of a cluster. It is not a mistake of the unit.
 type NotCovered struct {
