@@ -290,7 +290,8 @@ func (r *Repository) shallow(rev string) string {
 	if ref == "" {
 		return "; the clone is shallow: fetch " + whole
 	}
-	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s, or, for a merge base, %s", fetchArguments(remote, ref, rev), whole)
+	one := "git fetch --depth=1 " + fetchArguments(remote, ref, rev)
+	return fmt.Sprintf("; the clone is shallow: fetch the revision with %s, or, for a merge base, %s", one, whole)
 }
 
 // fetchArguments returns the arguments of git fetch for a revision. After the fetch, the revision has its own name or

@@ -157,7 +157,8 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 		f := &files[i]
 		known := func(n result.NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.uncovered(f.Path, "file", f.Name, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
+			mistake := strings.TrimPrefix(mistakeIn(f), "cannot be read: ")
+			c.uncovered(f.Path, "file", f.Name, "there is nothing to compare with, since OLD cannot be read: "+mistake)
 		}
 		f.Err = nil
 	}

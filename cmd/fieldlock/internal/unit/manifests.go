@@ -163,7 +163,8 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		return by
 	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(shell.Resolved(strings.TrimPrefix(own, "argocd/"), "APPLICATION")), Keeps: !u.Prune, Namespace: u.Namespace}
+		app := shell.Quote(shell.Resolved(strings.TrimPrefix(own, "argocd/"), "APPLICATION"))
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + app, Keeps: !u.Prune, Namespace: u.Namespace}
 		if u.Applier == "" { // it cannot be read
 			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
 			return by

@@ -49,7 +49,8 @@ func (m *meaning) differ() bool {
 // means reports whether a reference may mean an object. A namespace that one of both does not give is any.
 func means(r flux.Reference, object map[string]any) bool {
 	namespace := fieldpath.Text(object, "metadata", "namespace")
-	return object["kind"] == r.Kind && fieldpath.Value(object, "metadata", "name") == r.Name && (namespace == r.Namespace || namespace == "" || r.Namespace == "")
+	here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
+	return here && object["kind"] == r.Kind && fieldpath.Value(object, "metadata", "name") == r.Name
 }
 
 // inOrder returns references sorted.

@@ -85,7 +85,9 @@ func (s *side) discover() {
 		}
 	}
 	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool {
-		return printed[[2]string{u.Kind, u.File}] || u.unread && slices.ContainsFunc(s.units, func(by *Unit) bool { return by.id() == u.id() }) // printed as it should be
+		isPrinted := printed[[2]string{u.Kind, u.File}]
+		// A definition that is not read as it is written may be printed as it should be.
+		return isPrinted || u.unread && slices.ContainsFunc(s.units, func(by *Unit) bool { return by.id() == u.id() })
 	})
 }
 

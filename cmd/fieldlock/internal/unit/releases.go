@@ -18,7 +18,8 @@ var upgrading = regexp.MustCompile(`\.IsUpgrade\b|\.IsInstall\b|\.Revision\b`)
 // pairUpgrades adds comparisons of what upgrades apply, for charts that may print something else then.
 func (c *comparison) pairUpgrades() {
 	for _, p := range slices.Clip(c.pairs) {
-		if p.new == nil || p.old == nil || p.forced || !p.changed || c.uninstalls(p) != "" || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
+		upgrades := p.new != nil && p.old != nil && !p.forced && p.changed && c.uninstalls(p) == ""
+		if !upgrades || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
 			continue
 		}
 		c.pairs = append(c.pairs, unitPair{new: p.new.upgrade(), old: p.old.upgrade(), changed: true, installs: &p})

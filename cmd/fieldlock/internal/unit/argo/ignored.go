@@ -28,7 +28,8 @@ func (a *Application) Ignored(group, kind, namespace, name string) (fields [][]s
 	of := strings.TrimSuffix(kind+"."+group, ".")
 	for _, entry := range a.ignores {
 		pattern, err := compile(strings.TrimSuffix(entry.Kind+"."+entry.Group, "."))
-		if err != nil || pattern == nil || !pattern.Match(of) || entry.Name != "" && entry.Name != name || entry.Namespace != "" && entry.Namespace != namespace {
+		others := entry.Name != "" && entry.Name != name || entry.Namespace != "" && entry.Namespace != namespace
+		if err != nil || pattern == nil || others || !pattern.Match(of) {
 			continue
 		}
 		for _, p := range entry.JSONPointers {
