@@ -24,13 +24,9 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict result.Verdict
 	if k.undefined() {
 		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := result.Replacement{Cost: result.Cost(k.source.Cost), Requested: tool.Applier{}.Requested(newObj, oldObj),
-		Message: k.source.Why}
-	if r.Cost == "" {
-		r.Cost = result.CostUnknown
-	}
+	why := k.source.Why
 	if k.Kind == "Service" && fieldpath.Text(newObj, "spec", "clusterIP") != "" {
-		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"
+		why = "the Service is gone for a moment; it keeps the address that its manifest names"
 	}
 	name, namespace := fieldpath.Text(newObj, "metadata", "name"), fieldpath.Text(newObj, "metadata", "namespace")
 	target := kind.Target(strings.ToLower(k.Kind)+"/"+name, namespace)
@@ -44,37 +40,30 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict result.Verdict
 	invalid := 0
 	relabel, needed := relabelling(newObj, oldObj)
 	for _, v := range verdict.Violations {
-		first := v.WaysOut.First
-		if text, relabels := strings.CutPrefix(first, "{relabel}"+tool.Comment); relabels {
+		w := v.WaysOut
+		if text, relabels := strings.CutPrefix(w.First, "{relabel}"+tool.Comment); relabels {
 			switch {
 			case !needed:
-				first = ""
+				w.First = ""
 			case relabel == "":
-				first = text
+				w.First = text
 			}
 		}
-		around.Add(fill(first, "{relabel}", relabel), fill(v.WaysOut.Then), v.WaysOut.How)
-		if v.WaysOut.Edit == "" {
-			continue
+		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(w.Edit, "{null}") {
+			w.Edit = "in the manifest, leave {path} out: the server refuses it together with this type"
 		}
-		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.WaysOut.Edit, "{null}") {
-			invalid++
-			around.Edits = append(around.Edits, fill("in the manifest, leave {path} out: the server refuses it "+
-				"together with this type", "{path}", v.Path))
-			continue
-		}
-		if strings.HasPrefix(v.WaysOut.Edit, "in the manifest, leave ") { // the next apply would be refused, too
+		if strings.HasPrefix(w.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " +
-			shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
-		around.Edits = append(around.Edits, fill(v.WaysOut.Edit, "{path}", v.Path, "{null}", patch))
+		patch := ""
+		if strings.Contains(w.Edit, "{null}") {
+			patch = "kubectl patch " + target + " --type merge -p " +
+				shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
+		}
+		w.Edit = fill(w.Edit, "{path}", v.Path, "{null}", patch)
+		w.First, w.Then = fill(w.First, "{relabel}", relabel), fill(w.Then)
+		around.Add(w)
 	}
-	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
-		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(around.Edits)
-		return r
-	}
-	r.Message = around.Message(r.Message)
 	if labels := changedClaimLabels(newObj, oldObj); len(labels) > 0 {
 		around.First = append(around.First, tool.InManifest+"take "+strings.Join(labels,
 			" and ")+" out of the labels of spec.volumeClaimTemplates, "+
@@ -85,7 +74,11 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict result.Verdict
 			"of the other pods, if "+
 			"their storage class allows expansion", "{claim}", kind.Target("pvc/"+claim, namespace)+" -p "+shell.Quote(patch)))
 	}
-	r.How = k.source.Ways(strings.NewReplacer(words...), around)
+	r := k.source.Replacement(why, strings.NewReplacer(words...), around)
+	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
+		r.Message, r.How = "an edit is enough, and a replacement does not help", kind.EachOnce(around.Edits)
+	}
+	r.Requested = tool.Applier{}.Requested(newObj, oldObj)
 	return r
 }
 

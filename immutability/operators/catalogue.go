@@ -283,16 +283,11 @@ func (k *Kind) Replacement(newObj map[string]any, verdict result.Verdict) result
 	if k.undefined() {
 		return result.Replacement{Cost: result.CostUnknown, Message: "the kind is not known"}
 	}
-	r := result.Replacement{Cost: cmp.Or(result.Cost(k.source.Cost), result.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	var around kind.Around
 	for _, v := range verdict.Violations {
-		if v.WaysOut.Edit != "" {
-			around.Edits = append(around.Edits, v.WaysOut.Edit)
-		}
-		around.Add(v.WaysOut.First, v.WaysOut.Then, v.WaysOut.How)
+		around.Add(v.WaysOut)
 	}
-	r.Message = around.Message(r.Message)
 	target := kind.Target(k.Plural+"."+k.Group+"/"+text(newObj, "metadata.name"), text(newObj, "metadata.namespace"))
-	r.How = k.source.Ways(strings.NewReplacer(kind.Words(target)...), around)
-	return r
+	why := cmp.Or(k.source.Why, "what is lost depends on the operator")
+	return k.source.Replacement(why, strings.NewReplacer(kind.Words(target)...), around)
 }

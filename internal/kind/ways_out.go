@@ -1,9 +1,11 @@
 package kind
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -40,25 +42,29 @@ type Around struct {
 	rows        int
 }
 
-// Add adds the steps and the ways of one row. Its edit is added by the caller.
-func (a *Around) Add(first, then string, own []string) {
-	a.First, a.Then, a.Own = append(a.First, first), append(a.Then, then), append(a.Own, own...)
-	a.ofKind = a.ofKind || len(own) == 0
+// Add adds what one row says.
+func (a *Around) Add(of result.WaysOut) {
+	if of.Edit != "" {
+		a.Edits = append(a.Edits, of.Edit)
+	}
+	a.First, a.Then, a.Own = append(a.First, of.First), append(a.Then, of.Then), append(a.Own, of.How...)
+	a.ofKind = a.ofKind || len(of.How) == 0
 	a.rows++
 }
 
-// Message returns the reason for the cost of a replacement. It says so where each row has an edit, so that no
-// replacement is necessary.
-func (a *Around) Message(why string) string {
-	if len(a.Edits) > 0 && len(a.Edits) == a.rows {
-		return "an edit is enough; if the object is replaced nevertheless: " + why
+// Replacement returns what it takes to get a refused change through; why is the reason for the cost. It says so where
+// each row has an edit, so that no replacement is necessary. fill fills in {delete}, {apply} and the like.
+func (s *Source) Replacement(why string, fill *strings.Replacer, around Around) result.Replacement {
+	if len(around.Edits) > 0 && len(around.Edits) == around.rows {
+		why = "an edit is enough; if the object is replaced nevertheless: " + why
 	}
-	return why
+	cost := cmp.Or(result.Cost(s.Cost), result.CostUnknown)
+	return result.Replacement{Cost: cost, Message: why, How: s.ways(fill, around)}
 }
 
-// Ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first,
-// with the steps before and after them. fill fills in {delete}, {apply} and the like.
-func (s *Source) Ways(fill *strings.Replacer, around Around) []string {
+// ways returns the ways to get a refused change through, each once: edits, then the replacements, the gentlest first,
+// with the steps before and after them.
+func (s *Source) ways(fill *strings.Replacer, around Around) []string {
 	replacements := slices.Clone(around.Own)
 	switch ofKind := around.ofKind || len(around.Own) == 0; {
 	case ofKind && len(s.How) == 0:
