@@ -75,8 +75,8 @@ func serves(kinds *builtin.Kinds, obj map[string]any) bool {
 	})
 }
 
-func verdictOf(v result.Verdict) kindcase.Verdict {
-	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
+func verdictOf(v result.Verdict) kindcase.Prediction {
+	out := kindcase.Prediction{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {
 		_, text, _ := strings.Cut(found.Message, ": ")
 		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Cause, Message: text})

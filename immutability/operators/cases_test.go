@@ -102,7 +102,7 @@ func newestOf(k *operators.Kind, answers map[string]map[string]kindcase.Answer, 
 }
 
 // wordsOf returns a verdict whose texts are compared only when they have to be the operator's.
-func wordsOf(v kindcase.Verdict, own bool) kindcase.Verdict {
+func wordsOf(v kindcase.Prediction, own bool) kindcase.Prediction {
 	for i := range v.Causes {
 		if !own {
 			v.Causes[i].Message = ""
@@ -117,8 +117,8 @@ func rowID(k *operators.Kind, r *builtin.Row) string {
 
 // verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their
 // paths: many errors have none.
-func verdictOf(v result.Verdict, rows []builtin.Row) kindcase.Verdict {
-	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
+func verdictOf(v result.Verdict, rows []builtin.Row) kindcase.Prediction {
+	out := kindcase.Prediction{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {
 		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Path, Message: rows[found.Row-1].Message})
 	}

@@ -235,15 +235,15 @@ func WriteAnswers(folder string, answers map[string]Answer) error {
 // group returns the name of a file without its folder and ending.
 func group(file string) string { return strings.TrimSuffix(filepath.Base(file), ".yaml") }
 
-// Verdict is what package builtin says about a case.
-type Verdict struct {
+// Prediction is what package builtin or operators says about a case.
+type Prediction struct {
 	Causes        []Cause // none: allowed. Message is the server's text without the kind of error
 	Unknown, Note bool
 }
 
 // Compare says what is wrong with a verdict for a minor, "" for nothing. A case that only the cluster can decide may be
 // answered in either way. Each cause of the verdict has to be one of the server's.
-func Compare(c Case, a Answer, v Verdict, minor string) string {
+func Compare(c Case, a Answer, v Prediction, minor string) string {
 	unknown := c.Unknown || c.UnknownSince != "" && minor >= c.UnknownSince // all minors have two digits
 	switch {
 	case v.Unknown != unknown:
