@@ -14,36 +14,36 @@ import (
 func TestCompare(t *testing.T) {
 	refused := Answer{Refused: true, Causes: []Cause{{"spec.selector", "Invalid value: x: field is immutable"}, {"spec.a[0].b", "Required value"}}}
 	text := Answer{Refused: true, Error: "pods \"a\" is forbidden: no"}
-	says := func(field, message string) Verdict { return Verdict{Causes: []Cause{{field, message}}} }
+	says := func(field, message string) Prediction { return Prediction{Causes: []Cause{{field, message}}} }
 	for _, row := range []struct {
 		name, reason string
 		c            Case
 		a            Answer
-		v            Verdict
+		v            Prediction
 		want         string // "" for none
 	}{
-		{"allowed", "both say so", Case{}, Answer{}, Verdict{}, ""},
+		{"allowed", "both say so", Case{}, Answer{}, Prediction{}, ""},
 		{"refused", "the field and the text are the server's", Case{}, refused, says("spec.selector", "field is immutable"), ""},
 		{"a parent", "the server may name a field below", Case{}, refused, says("spec.a", "Required value"), ""},
 		{"a parent's item", "the server may name a field below", Case{}, refused, says("spec.a[0]", "Required value"), ""},
 		{"a text without causes", "the error has it", Case{}, text, says("spec", "is forbidden"), ""},
 		{"refused, and the server allows", "a false alarm", Case{}, Answer{}, says("spec", "x"), "refused is true"},
-		{"allowed, and the server refuses", "a hole", Case{}, refused, Verdict{}, "refused is false"},
+		{"allowed, and the server refuses", "a hole", Case{}, refused, Prediction{}, "refused is false"},
 		{"another field", "it was refused for another reason", Case{}, refused, says("spec.sel", "field is immutable"), "is not one of the server's"},
 		{"a child", "the server names less", Case{}, refused, says("spec.selector.x", "field is immutable"), "is not one of the server's"},
 		{"another text", "it was refused for another reason", Case{}, refused, says("spec.selector", "Required"), "is not one of the server's"},
 		{"the text of another field", "field and text belong together", Case{}, refused, says("spec.selector", "Required value"), "is not one of the server's"},
 		{"another text without causes", "it was refused for another reason", Case{}, text, says("spec", "immutable"), "is not one of the server's"},
-		{"the second cause is wrong", "every one counts", Case{}, refused, Verdict{Causes: []Cause{{"spec.selector", "immutable"}, {"spec.b", "x"}}}, "is not one of the server's"},
-		{"unknown", "the cluster may decide either way", Case{Unknown: true}, refused, Verdict{Unknown: true}, ""},
-		{"unknown, and a refusal besides", "the refusal is compared", Case{Unknown: true}, Answer{}, Verdict{Unknown: true, Causes: []Cause{{"spec", "x"}}}, "refused is true"},
-		{"unknown that nobody expects", "it hides what is known", Case{}, Answer{}, Verdict{Unknown: true}, "unknown is true, want false"},
-		{"known that nobody can know", "the server just happened to allow it", Case{Unknown: true}, Answer{}, Verdict{}, "unknown is false, want true"},
-		{"unknown since this minor", "from it on", Case{UnknownSince: "1.36"}, Answer{}, Verdict{Unknown: true}, ""},
-		{"unknown since the next minor", "not before it", Case{UnknownSince: "1.37"}, Answer{}, Verdict{Unknown: true}, "unknown is true, want false"},
-		{"a note", "as expected", Case{Note: true}, Answer{}, Verdict{Note: true}, ""},
-		{"a note too many", "nothing is accepted without effect", Case{}, Answer{}, Verdict{Note: true}, "there is a note: true"},
-		{"no note", "the change has no effect", Case{Note: true}, Answer{}, Verdict{}, "there is a note: false"},
+		{"the second cause is wrong", "every one counts", Case{}, refused, Prediction{Causes: []Cause{{"spec.selector", "immutable"}, {"spec.b", "x"}}}, "is not one of the server's"},
+		{"unknown", "the cluster may decide either way", Case{Unknown: true}, refused, Prediction{Unknown: true}, ""},
+		{"unknown, and a refusal besides", "the refusal is compared", Case{Unknown: true}, Answer{}, Prediction{Unknown: true, Causes: []Cause{{"spec", "x"}}}, "refused is true"},
+		{"unknown that nobody expects", "it hides what is known", Case{}, Answer{}, Prediction{Unknown: true}, "unknown is true, want false"},
+		{"known that nobody can know", "the server just happened to allow it", Case{Unknown: true}, Answer{}, Prediction{}, "unknown is false, want true"},
+		{"unknown since this minor", "from it on", Case{UnknownSince: "1.36"}, Answer{}, Prediction{Unknown: true}, ""},
+		{"unknown since the next minor", "not before it", Case{UnknownSince: "1.37"}, Answer{}, Prediction{Unknown: true}, "unknown is true, want false"},
+		{"a note", "as expected", Case{Note: true}, Answer{}, Prediction{Note: true}, ""},
+		{"a note too many", "nothing is accepted without effect", Case{}, Answer{}, Prediction{Note: true}, "there is a note: true"},
+		{"no note", "the change has no effect", Case{Note: true}, Answer{}, Prediction{}, "there is a note: false"},
 	} {
 		got := Compare(row.c, row.a, row.v, "1.36")
 		if (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
