@@ -502,6 +502,12 @@ func TestFates(t *testing.T) {
 		{"a variable of Flux", fluxFiles(), []string{"clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: fast, OTHER: a", 1)}, true},
 		{"a value of a HelmRelease", fluxFiles(), []string{"apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: fast, other: 1", 1)}, true},
 		{"a new app", fluxFiles(), []string{"apps/more.yaml", claim("more", "fast")}, true},
+		{"a directory that moves, with two objects of one name", map[string]string{"stage/a/web.yaml": deployment, "stage/b/web.yaml": strings.ReplaceAll(deployment, "app: web", "app: shop")},
+			[]string{"stage/a/web.yaml", "", "stage/b/web.yaml", "", "old/a/web.yaml", deployment, "old/b/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
+		{"two objects of one name that change places in a directory that moves", map[string]string{"stage/a/web.yaml": deployment, "stage/b/web.yaml": strings.ReplaceAll(deployment, "app: web", "app: shop")},
+			[]string{"stage/a/web.yaml", "", "stage/b/web.yaml", "", "old/b/web.yaml", deployment, "old/a/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, false},
+		{"a template that moves", map[string]string{"a.yaml": claim("data", "fast"), "shop/templates/claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"shop/templates/claim.yaml", "", "old/shop/templates/claim.yaml", "{{ include \"claim\" . }}\n"}, true},
+		{"a template that moves and changes", map[string]string{"shop/templates/claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"shop/templates/claim.yaml", "", "old/shop/templates/claim.yaml", "{{ include \"c\" . }}\n"}, false},
 		{"a file that moves", map[string]string{"a.yaml": claim("data", "fast")}, []string{"a.yaml", "", "b/a.yaml", claim("data", "fast")}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })

@@ -214,10 +214,71 @@ func (p *pairing) pairOrGroup(news []int, olds []*manifest.Object) {
 		}
 		return
 	}
+	if p.pairMoved(news, olds) {
+		return
+	}
 	p.form(successors, news, olds)
 	for k := range min(len(news), len(olds)) {
 		p.succeeded[olds[k]] = true
 	}
+}
+
+// maxMoves bounds the moves of a directory that are tried.
+const maxMoves = 32
+
+// pairMoved pairs objects of NEW with those of OLD if a directory with all of them has moved, and each is as it was:
+// staging/a/app.yaml is archive/a/app.yaml now, and staging/b/app.yaml is archive/b/app.yaml.
+func (p *pairing) pairMoved(news []int, olds []*manifest.Object) bool {
+	if len(news) != len(olds) {
+		return false
+	}
+	at, candidates := map[string][]*manifest.Object{}, []*manifest.Object{}
+	for _, o := range olds {
+		at[o.Path] = append(at[o.Path], o)
+		if (pair{new: p.pairs[news[0]].new, old: o}).unchanged() {
+			candidates = append(candidates, o)
+		}
+	}
+	for _, first := range candidates[:min(len(candidates), maxMoves)] {
+		from, to := directories(first.Path, p.pairs[news[0]].new.Path)
+		left, moved := maps.Clone(at), []*manifest.Object{}
+		for _, i := range news {
+			n := p.pairs[i].new
+			rest, ok := strings.CutPrefix(n.Path, to)
+			k := slices.IndexFunc(left[from+rest], func(o *manifest.Object) bool { return (pair{new: n, old: o}).unchanged() })
+			if !ok || k < 0 {
+				break
+			}
+			moved = append(moved, left[from+rest][k])
+			left[from+rest] = slices.Delete(slices.Clone(left[from+rest]), k, k+1)
+		}
+		if len(moved) == len(news) {
+			for k, i := range news {
+				p.take(i, moved[k])
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// directories returns what two paths begin with before the names at their end that they share.
+func directories(oldPath, newPath string) (from, to string) {
+	from, to = oldPath, newPath
+	for {
+		i, k := strings.LastIndexByte(from, '/'), strings.LastIndexByte(to, '/')
+		if from[i+1:] != to[k+1:] || i < 0 || k < 0 {
+			break
+		}
+		from, to = from[:i], to[:k]
+	}
+	if rest, ok := strings.CutSuffix(to, "/"+from); ok {
+		return "", rest + "/"
+	}
+	if rest, ok := strings.CutSuffix(from, "/"+to); ok {
+		return rest + "/", ""
+	}
+	return from, to
 }
 
 // pairSame is pairOrGroup for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where

@@ -77,7 +77,7 @@ func (c *comparison) pairFiles() {
 	}
 	news, gone = c.parse(c.newSide, news, nil), c.parse(c.oldSide, gone, nil)
 	if !c.engine.Plain {
-		news, gone = withoutForeign(news, gone)
+		news, gone = c.withoutMoved(withoutForeign(news, gone))
 		news = c.failing(c.templates(news), gone)
 		gone = c.baselines(gone)
 	}
@@ -119,6 +119,34 @@ func withoutForeign(news, olds []manifest.File) (newRest, oldRest []manifest.Fil
 	}
 	foreign := func(f manifest.File) bool { return f.Err != nil && !holds[f.Path] }
 	return slices.DeleteFunc(news, foreign), slices.DeleteFunc(olds, foreign)
+}
+
+// withoutMoved takes templates that only moved out of the files of both sides.
+func (c *comparison) withoutMoved(news, olds []manifest.File) (newRest, oldRest []manifest.File) {
+	left := map[string]int{} // files of OLD that are gone
+	for i := range olds {
+		if f := &olds[i]; unreadable(f) != "" && !f.Elsewhere && !exists(c.newSide.Tree, f.Path) {
+			left[c.oldSide.id(f)]++
+		}
+	}
+	moved := map[string]int{}
+	news = slices.DeleteFunc(news, func(f manifest.File) bool {
+		id := c.newSide.id(&f)
+		if unreadable(&f) == "" || id == "" || exists(c.oldSide.Tree, f.Path) || left[id] == moved[id] {
+			return false
+		}
+		moved[id]++
+		return true
+	})
+	olds = slices.DeleteFunc(olds, func(f manifest.File) bool {
+		id := c.oldSide.id(&f)
+		if unreadable(&f) == "" || exists(c.newSide.Tree, f.Path) || moved[id] == 0 {
+			return false
+		}
+		moved[id]--
+		return true
+	})
+	return news, olds
 }
 
 // templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody
