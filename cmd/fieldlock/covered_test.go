@@ -91,6 +91,8 @@ func TestRecord(t *testing.T) {
 		{"a file of a generator", failing("configMapGenerator: [{name: c, files: [c.txt]}]\n", "prod/c.txt", "a\n"), []string{"prod/c.txt", "b\n"}, false},
 		{"values of a chart elsewhere", failing("helmCharts: [{name: shop, repo: 'https://charts.example.com', version: 1.0.0, valuesFile: v.yaml}]\n", "prod/v.yaml", "a: 1\n"),
 			[]string{"prod/v.yaml", "a: 2\n"}, false},
+		{"values above the directory, of a chart elsewhere", failing("helmCharts: [{name: shop, repo: 'https://charts.example.com', version: 1.0.0, additionalValuesFiles: [../v.yaml]}]\n", "v.yaml", "a: 1\n"),
+			[]string{"v.yaml", "a: 2\n"}, false},
 		{"a base beside a missing patch", map[string]string{
 			"prod/kustomization.yaml": "patches: [{path: missing.yaml}]\nresources: [../base]\n",
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},

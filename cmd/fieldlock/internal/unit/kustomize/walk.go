@@ -337,10 +337,11 @@ func (w *walk) file(dir, p string, from reference) (string, error) {
 		return "", from.invalid("%s: %w", p, plain(err))
 	case isDir:
 		return "", from.invalid("%s is a directory, not a file", p)
-	case !w.options.Anywhere && !rendered.Below(name, dir):
+	}
+	w.files[name] = true // also one that kustomize refuses: the kustomization means it
+	if !w.options.Anywhere && !rendered.Below(name, dir) {
 		return name, from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
 	}
-	w.files[name] = true
 	return name, nil
 }
 
