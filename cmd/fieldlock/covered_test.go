@@ -74,6 +74,9 @@ func TestRecord(t *testing.T) {
 	withSecret := func(kustomization string) map[string]string { // that git does not hold
 		return map[string]string{"prod/kustomization.yaml": "resources: [web.yaml]\nsecretGenerator: [{name: s, envs: [secrets.env]}]\n" + kustomization, "prod/web.yaml": deployment, "prod/c.txt": "a\n"}
 	}
+	including := "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n" +
+		"spec: {interval: 1h, url: 'https://example.com/team/deploy.git', ref: {branch: main}, include: [{repository: {name: other}, toPath: a}]}\n" +
+		"---\n" + strings.Replace(source("GitRepository", "url: 'https://example.com/team/deploy.git', ref: {tag: v1}"), "name: shop, namespace: default", "name: other, namespace: flux-system", 1)
 	const ofTexts = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {fileParameters: [{name: class, path: $values/values/class.txt}]}}, " +
 		"{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
@@ -106,6 +109,9 @@ func TestRecord(t *testing.T) {
 		{"a comment in values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "# the default\nclass: 'fast' # of the cluster\n"}, true},
 		{"a text of an Application with a chart elsewhere", with(application(ofTexts), "values/class.txt", "fast\n"), []string{"values/class.txt", "fast # of the cluster\n"}, false},
+		{"a repository whose files the source of a Kustomization includes", with(fluxFiles(), "sources.yaml", including), []string{"sources.yaml", strings.Replace(including, "tag: v1", "tag: v2", 1)}, false},
+		{"where a source includes files of another repository", with(fluxFiles(), "sources.yaml", including), []string{"sources.yaml", strings.Replace(including, "toPath: a", "toPath: b", 1)}, false},
+		{"a file beside a repository that the source includes", with(fluxFiles(), "sources.yaml", including), []string{"README.md", "text\n"}, true},
 		{"values that an Application names in another repository", application(elsewhere + "{repoURL: 'https://example.org/other.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
 		{"values of a HelmRelease from a ConfigMap", map[string]string{

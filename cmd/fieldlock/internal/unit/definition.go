@@ -29,6 +29,7 @@ type definedSpec struct {
 	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
 	Referenced []map[string]any
 	Ignore     string         // of the source
+	Included   []string       // GitRepositories that the source includes
 	Part       *flux.Part     // of the ExternalArtifact that a Kustomization has as its source
 	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
 	// Sources tell what decides about a source that is not in the tree.

@@ -51,10 +51,14 @@ func fluxKustomizations() *kind {
 		if source.Kind == "GitRepository" {
 			repository, _ := d.lookup(source)
 			spec.Ignore = fieldpath.Text(repository, "spec", "ignore")
+			for _, of := range included(repository, source.Namespace) {
+				spec.Included = append(spec.Included, of.Name)
+				spec.Sources = slices.Concat(spec.Sources, d.sources(source), d.sources(of))
+			}
 		}
 		if u.tree, err = d.fluxSource(source); err != nil {
 			u.missing = at(o.File, err)
-			spec.Sources = d.sources(f.Source)
+			spec.Sources = append(spec.Sources, d.sources(f.Source)...)
 		}
 		u.spec = encode(spec)
 		return u
@@ -72,6 +76,7 @@ func fluxKustomizations() *kind {
 			return nil, err
 		}
 		f.Lacking = &u.lacking
+		spec.lackIncluded(&u.lacking)
 		if u.fetches {
 			f.Elsewhere = &u.elsewhere
 		}
@@ -87,9 +92,27 @@ func fluxKustomizations() *kind {
 			return nil, err
 		}
 		f.Lacking = job.Lacking
+		s.lackIncluded(job.Lacking)
 		return f.Build(ctx, files, s.referenced)
 	})
 	return k
+}
+
+// included returns the repositories of which a GitRepository has files among its own.
+func included(repository map[string]any, namespace string) (all []flux.Reference) {
+	list, _ := fieldpath.Value(repository, "spec", "include").([]any)
+	for _, include := range list {
+		name := fieldpath.Text(include, "repository", "name")
+		all = append(all, flux.Reference{Kind: "GitRepository", Namespace: namespace, Name: name})
+	}
+	return all
+}
+
+// lackIncluded notes that the files of other repositories, which the source includes, are not in the tree.
+func (s *definedSpec) lackIncluded(lacking *rendered.Lacking) {
+	if len(s.Included) > 0 {
+		lacking.Lacks(&rendered.NotCovered{Reason: "its source includes the GitRepository " + strings.Join(s.Included, ", ")})
+	}
 }
 
 // kustomization parses a Kustomization. If its source is an ExternalArtifact, the path becomes the directory that the
