@@ -281,11 +281,11 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 			known[at] = true
 			if gone {
 				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q on %s; clients rely on the values to stay",
-					old.Name, l.Of.Text, finding.Enumerate(l.Finding.Fields))
+					old.Name, l.Of.Text, finding.Enumerate(l.Fields))
 			}
 			v := versions[l.In]
 			s := suspect{Finding: placed(u.new, v, l.Finding)}
-			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Fields}
+			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Guards}
 			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
 				s.loosened = &w
 			} else if l.Reworded {

@@ -74,10 +74,17 @@ func (g *Guarded) Paths() []string {
 	return paths
 }
 
-// RuleFinding is a finding about one transition rule.
+// RuleFinding is a finding about one transition rule. It is a suspicion until objects have shown it.
 type RuleFinding struct {
 	crd.Finding
-	Of RuleRef
+	Of *Rule
+	// The rest is for a rule that an update of the CRD may drop. Guards are the schema paths of the fields that it
+	// guards, and In is the index of the schema that may accept what it refuses. With Sure, nothing guards the fields
+	// there; with Reworded, other rules or locks there say as much as the rule.
+	Guards   []string
+	In       int
+	Sure     bool
+	Reworded bool
 }
 
 // RuleRef names a rule of a schema.

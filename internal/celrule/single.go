@@ -38,7 +38,7 @@ func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 
 // finding returns a finding at r.
 func (r *readRule) finding(severity immutability.Severity, id string) RuleFinding {
-	return RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: crd.Finding{
+	return RuleFinding{Of: r.Rule, Finding: crd.Finding{
 		Path: r.Path, SchemaPath: r.SchemaPath, Severity: severity, Rule: id,
 	}}
 }

@@ -204,30 +204,19 @@ func (g *Guarded) keeps() *schema.Location {
 	return nil
 }
 
-// Loss is a transition rule that an update of a CRD may take away.
-type Loss struct {
-	crd.Finding
-	Of     *Rule
-	Fields []string // the schema paths of the fields that it guards
-	// In is the index of the schema that may accept what the rule refuses. Objects decide, unless Sure is set: then
-	// nothing guards the fields there. Reworded is set if other rules or locks there say as much as the rule.
-	In       int
-	Sure     bool
-	Reworded bool
-}
-
 // Dropped returns the transition rules of oldSchema that an update of its CRD may drop or weaken. Those of news are the
 // schema of the same version, or of all served versions where that one is no longer served. A rule that one of them has
 // is not dropped, nor is one whose fields have gone, so that their values do, or are locked now. Cost: for each of
 // news, that of reading it as locks.
-func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
+func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []RuleFinding {
 	strict := a.auditor(oldSchema)
-	var losses []Loss
+	var losses []RuleFinding
 	for _, r := range strict.all {
 		if !r.Transition {
 			continue
 		}
-		loss, kept := Loss{Of: r.Rule, In: -1}, false
+		loss, kept := r.finding(immutability.SeverityError, finding.LockDropped), false
+		loss.In = -1
 		for i, s := range news {
 			fate := a.auditor(s).fate(r)
 			if kept = fate == ruleKept; kept {
@@ -240,14 +229,13 @@ func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
 		if kept || loss.In < 0 {
 			continue
 		}
-		loss.Finding = crd.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: finding.LockDropped}
 		for _, g := range r.guards {
-			loss.Finding.Fields = append(loss.Finding.Fields, displayPath(g))
-			loss.Fields = append(loss.Fields, g.Path.Pointer())
+			loss.Fields = append(loss.Fields, displayPath(g))
+			loss.Guards = append(loss.Guards, g.Path.Pointer())
 		}
-		slices.Sort(loss.Finding.Fields)
+		slices.Sort(loss.Fields)
 		loss.Message = fmt.Sprintf("the update of the CRD drops or weakens the rule %q on %s, so that updates which it refuses are accepted; clients rely on the values to stay",
-			r.Text, finding.Enumerate(loss.Finding.Fields))
+			r.Text, finding.Enumerate(loss.Fields))
 		loss.Reworded = !loss.Sure && saysAsMuch(news[loss.In], oldSchema, r)
 		losses = append(losses, loss)
 	}
