@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fieldlock/fieldlock/internal/diff"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -94,6 +95,9 @@ func isMerged(oldObject, newObject map[string]any, name string) bool {
 	return was && jsonvalue.Equal(value, newObject[name])
 }
 
+// maxMatched bounds the product of the lengths of lists whose equal items are looked for.
+const maxMatched = 10_000
+
 // items returns the items of a list: equal ones are kept, what is between two equal ones is replaced.
 func (w *writer) items(e *element, oldList, newList []any) []entry {
 	at := w.inside(e)
@@ -110,55 +114,12 @@ func (w *writer) items(e *element, oldList, newList []any) []entry {
 		}
 		i = endOld
 	}
-	for _, pair := range equalItems(oldList, newList) {
+	for _, pair := range diff.Common(oldList, newList, jsonvalue.Equal, maxMatched) {
 		between(pair[0], pair[1])
 		between(pair[0]+1, pair[1]+1)
 	}
 	between(len(oldList), len(newList))
 	return entries
-}
-
-// equalItems returns the indices of a longest sequence of equal items, in order; for long lists, of the equal items at
-// both ends.
-func equalItems(oldList, newList []any) [][2]int {
-	var head, tail [][2]int
-	n, m := len(oldList), len(newList)
-	start := 0
-	for start < n && start < m && jsonvalue.Equal(oldList[start], newList[start]) {
-		head = append(head, [2]int{start, start})
-		start++
-	}
-	for n > start && m > start && jsonvalue.Equal(oldList[n-1], newList[m-1]) {
-		n, m = n-1, m-1
-		tail = append(tail, [2]int{n, m})
-	}
-	slices.Reverse(tail)
-	const worthIt = 10_000
-	if (n-start)*(m-start) > worthIt {
-		return append(head, tail...)
-	}
-	// length[i][j] is the length of the sequence from i and j on.
-	length := make([][]int, n+1)
-	for i := n; i >= start; i-- {
-		length[i] = make([]int, m+1)
-		for j := m - 1; j >= start && i < n; j-- {
-			if length[i][j] = max(length[i+1][j], length[i][j+1]); jsonvalue.Equal(oldList[i], newList[j]) {
-				length[i][j] = length[i+1][j+1] + 1
-			}
-		}
-	}
-	for i, j := start, start; i < n && j < m; {
-		switch {
-		case jsonvalue.Equal(oldList[i], newList[j]):
-			head = append(head, [2]int{i, j})
-			i, j = i+1, j+1
-		case length[i+1][j] >= length[i][j+1]:
-			i++
-		default:
-			j++
-		}
-	}
-	return append(head, tail...)
 }
 
 // child returns the text of a member or item that stays: with its name or dash, and in a block with the comment behind

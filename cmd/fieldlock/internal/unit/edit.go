@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/internal/diff"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -110,64 +111,22 @@ const (
 
 // editsOf returns the lines of a file that the other side does not have, and those of the other side that it lacks.
 func editsOf(file string, here, there []string) []edit {
-	begin := 0
-	for begin < min(len(here), len(there)) && here[begin] == there[begin] {
-		begin++
-	}
-	end := 0
-	for end < min(len(here), len(there))-begin && here[len(here)-1-end] == there[len(there)-1-end] {
-		end++
-	}
-	keepHere, keepThere := shared(here[begin:len(here)-end], there[begin:len(there)-end])
 	var list []edit
-	place := 0
-	for i, j := begin, begin; i < len(here)-end || j < len(there)-end; {
-		kept := i < len(here)-end && keepHere[i-begin]
-		if kept && (j >= len(there)-end || keepThere[j-begin]) {
-			i, j, place = i+1, j+1, place+1
-			continue
-		}
-		if j < len(there)-end && !keepThere[j-begin] {
+	i, j, place := 0, 0, 0
+	until := func(endHere, endThere int) {
+		for ; j < endThere; j++ {
 			list = append(list, newEdit(file, max(1, min(i+1, len(here))), there[j], true, place))
-			j++
-			continue
 		}
-		list = append(list, newEdit(file, i+1, here[i], false, place))
-		i++
+		for ; i < endHere; i++ {
+			list = append(list, newEdit(file, i+1, here[i], false, place))
+		}
 	}
+	for _, kept := range diff.Common(here, there, func(a, b string) bool { return a == b }, maxMatched) {
+		until(kept[0], kept[1])
+		i, j, place = i+1, j+1, place+1
+	}
+	until(len(here), len(there))
 	return slices.DeleteFunc(list, func(e edit) bool { return e.key == "" && e.value == "" })
-}
-
-// shared reports which lines of two texts are part of a longest common subsequence; none if that is too much work.
-func shared(a, b []string) (inA, inB []bool) {
-	inA, inB = make([]bool, len(a)), make([]bool, len(b))
-	if len(a)*len(b) > maxMatched {
-		return inA, inB
-	}
-	longest := make([][]int32, len(a)+1) // of the rests
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			if a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
-			}
-		}
-	}
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			inA[i], inB[j] = true, true
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			i++
-		default:
-			j++
-		}
-	}
-	return inA, inB
 }
 
 var keyed = regexp.MustCompile(`^(?:- +)*["']?([\w./${}-]+)["']?:(?:\s+(.*))?$`)

@@ -60,18 +60,6 @@ func TestEdits(t *testing.T) {
 	}
 	for range 2000 {
 		here, there := text(), text()
-		inHere, inThere := shared(here, there)
-		kept := func(lines []string, in []bool) (list []string) {
-			for i, line := range lines {
-				if in[i] {
-					list = append(list, line)
-				}
-			}
-			return list
-		}
-		if !slices.Equal(kept(here, inHere), kept(there, inThere)) {
-			t.Fatalf("%q and %q share %v and %v", here, there, inHere, inThere)
-		}
 		rest := slices.Clone(here)
 		list := editsOf("f", here, there)
 		for i := len(list) - 1; i >= 0; i-- {
