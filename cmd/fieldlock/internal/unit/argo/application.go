@@ -291,12 +291,6 @@ func notCovered(format string, args ...any) *rendered.NotCovered {
 type Options struct {
 	// Cluster is what charts learn. A source can have its own.
 	Cluster rendered.Cluster
-	// Anywhere lets kustomizations read files outside of their directories: Argo CD's build option
-	// "--load-restrictor LoadRestrictionsNone".
-	Anywhere bool
-	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same
-	// one.
-	Revision string
 	// JSON makes kustomizations print JSON, which costs less to print and to read.
 	JSON bool
 	// Lacking has the meaning of the field of the same name in kustomize.Options and helm.Release.
@@ -359,14 +353,11 @@ func (s *Source) revision() string {
 }
 
 // environment are the variables that the fields of a source can name.
-func (a *Application) environment(s *Source, o Options) func(string) string {
+func (a *Application) environment(s *Source) func(string) string {
 	variables := map[string]string{
 		"ARGOCD_APP_NAME":                   a.Name,
 		"ARGOCD_APP_NAMESPACE":              a.Destination.Namespace,
 		"ARGOCD_APP_PROJECT_NAME":           a.Project,
-		"ARGOCD_APP_REVISION":               o.Revision,
-		"ARGOCD_APP_REVISION_SHORT":         o.Revision[:min(7, len(o.Revision))],
-		"ARGOCD_APP_REVISION_SHORT_8":       o.Revision[:min(8, len(o.Revision))],
 		"ARGOCD_APP_SOURCE_REPO_URL":        s.RepoURL,
 		"ARGOCD_APP_SOURCE_PATH":            s.spec.Path,
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": s.TargetRevision,

@@ -95,7 +95,7 @@ func render(t *testing.T, tree fs.FS, application []byte) (want, files string) {
 		if err == nil {
 			files += strings.Join(append(read, ""), "\n")
 		}
-		objects, err := app.Render(t.Context(), tree, i, argo.Options{Cluster: rendered.Cluster{KubeVersion: "1.36"}, Revision: "0123456789abcdef"})
+		objects, err := app.Render(t.Context(), tree, i, argo.Options{Cluster: rendered.Cluster{KubeVersion: "1.36"}})
 		if err == nil {
 			objects, err = argo.Namespaced(objects, app.Destination.Namespace, func(_, kind string) bool { return kind == "ClusterRole" })
 		}

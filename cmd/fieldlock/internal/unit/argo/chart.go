@@ -71,7 +71,7 @@ func (a *Application) Refers(tree fs.FS, source int) []string {
 		files, _ = matching(tree, path.Join(s.Path, "**"), true)
 	}
 	for _, written := range s.spec.Helm.named() {
-		_, name, ok := strings.Cut(a.environment(s, Options{})(strings.TrimPrefix(written, "$")), "/")
+		_, name, ok := strings.Cut(a.environment(s)(strings.TrimPrefix(written, "$")), "/")
 		if !ok || !strings.HasPrefix(written, "$") {
 			continue
 		}
@@ -109,7 +109,7 @@ func (a *Application) renderChart(tree fs.FS, s *Source, o Options) ([]rendered.
 
 // release returns what a chart source is rendered with.
 func (a *Application) release(tree fs.FS, s *Source, spec *helmSpec, o Options) (*helm.Release, error) {
-	environment := a.environment(s, o)
+	environment := a.environment(s)
 	files, err := a.valuesFiles(tree, s, environment)
 	if err != nil {
 		return nil, err

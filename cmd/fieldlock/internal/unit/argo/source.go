@@ -41,7 +41,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 		return nil, err
 	}
 	if s.Fetched {
-		return a.referredFiles(tree, s, a.environment(s, Options{})), nil
+		return a.referredFiles(tree, s, a.environment(s)), nil
 	}
 	kind, err := s.kind(tree)
 	if err != nil {
@@ -50,11 +50,11 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	var files []string
 	switch kind {
 	case helmKind:
-		files, err = a.helmFiles(tree, s, a.environment(s, Options{}))
+		files, err = a.helmFiles(tree, s, a.environment(s))
 		a.Lacking.DecidedBy(helm.Decides(files))
 	case kustomizeKind:
 		var edited []byte
-		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
+		if edited, err = s.kustomization(tree, a.environment(s)); err == nil {
 			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere, Lacking: a.Lacking})
 		}
 	default:
@@ -91,7 +91,7 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 	case helmKind:
 		return a.renderChart(tree, s, o)
 	case kustomizeKind:
-		edited, err := s.kustomization(tree, a.environment(s, o))
+		edited, err := s.kustomization(tree, a.environment(s))
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (a *Application) Builds(tree fs.FS) (dir string) {
 
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, Cluster: o.Cluster, JSON: o.JSON, Lacking: o.Lacking}
+	build := kustomize.Options{Kustomization: edited, Cluster: o.Cluster, JSON: o.JSON, Lacking: o.Lacking}
 	if spec := s.spec.Kustomize; spec != nil {
 		build.Cluster = o.Cluster.With(spec.KubeVersion, spec.APIVersions)
 	}
