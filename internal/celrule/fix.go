@@ -214,7 +214,8 @@ func (k *keeper) holds(l *schema.Location, prefix string) (all conjunction, ok b
 		all = append(all, operand{"has(" + at + ")", "!has(" + at + ")"})
 	}
 	if locked, guards := k.fields[l]; guards {
-		if k.zero(l) {
+		known := slices.ContainsFunc(locked, func(o operand) bool { return isZero(l.Schema, at, o.negated()) })
+		if k.zero(l) && !known {
 			all = append(all, notZero(l.Schema, at))
 		}
 		return all.and(locked...), true

@@ -234,18 +234,21 @@ var filledIn = regexp.MustCompile(`(?i)\bsystem-(chosen|generated|assigned|selec
 	`|\bif\b[^.]*\b(not (set|specified|provided|given)|unset|omitted|empty|missing|unspecified)\b[^.]*` +
 	`\b(is|are|will be) (automatically |randomly )?(filled in|populated|assigned|allocated|generated|chosen|selected|picked)\b`)
 
-// switchedOff reports whether l would have to stay for ever: it always has one of the guarded fields, and so the
-// companion never lets go of it, although it has other fields, which may change. A session with a locked address and a
-// timeout is an example.
+// switchedOff reports whether l would have to stay for ever, although it has other fields, which may change: it always
+// has one of the guarded fields, and so the companion never lets go of it, or it requires another field, and so is a
+// thing of its own and not only the place of its fields. Examples are a session with a locked address and a timeout,
+// and a sync with a locked name and the URL that it needs.
 func switchedOff(l *schema.Location, fields []guard) bool {
 	guarded := func(at *schema.Location) bool {
 		return slices.ContainsFunc(fields, func(g guard) bool { return within(g.at, at) })
 	}
-	free := false
+	free, needed := false, false
 	for child := range l.Children {
-		free = free || child.Role == schema.Property && !guarded(child)
+		if child.Role == schema.Property && !guarded(child) && len(child.Schema.Enum) != 1 {
+			free, needed = true, needed || child.Required
+		}
 	}
-	return free && slices.ContainsFunc(fields, func(g guard) bool {
+	return needed || free && slices.ContainsFunc(fields, func(g guard) bool {
 		at := g.at
 		for at != l && at != nil && at.Role == schema.Property && present(at) {
 			at = at.Parent()

@@ -41,12 +41,13 @@ func (a *auditor) zeroIsAbsent(l *schema.Location) bool {
 	return inGo.Omitted || known && !written.Pointer && !written.Omitted
 }
 
-// writtenUnasked reports whether Go clients are known to write the object l where it was absent, although nobody has
-// set a field in it, and the companion of l for the fields would keep it: it is a struct without a pointer. No companion
-// can tell such an object from one that a user has set.
+// writtenUnasked reports whether Go clients are known to write the object or quantity l where it was absent, although
+// nobody has set it, and the companion of l for the fields would keep it: it is a struct without a pointer. No companion
+// can tell such a value from one that a user has set.
 func (a *auditor) writtenUnasked(l *schema.Location, fields []guard) bool {
 	inGo, known := a.inGo(l.Path.Pointer())
-	if !known || inGo.Pointer || inGo.Omitted || len(l.Schema.Properties) == 0 {
+	isStruct := len(l.Schema.Properties) > 0 || l.Schema.Extensions[schema.KeyIntOrString] == true
+	if !known || inGo.Pointer || inGo.Omitted || !isStruct {
 		return false
 	}
 	kept, ok := a.keeper(l, fields, a.zeroIsAbsent).holds(l, "oldSelf")

@@ -339,11 +339,11 @@ func (f *field) omitted() bool {
 }
 
 func isQuantity(t types.Type) bool {
-	return isNamed(t, "k8s.io/apimachinery/pkg/api/resource", "Quantity")
+	return isNamed(t, quantityPackage, "Quantity")
 }
 
 func isIntOrString(t types.Type) bool {
-	return isNamed(t, "k8s.io/apimachinery/pkg/util/intstr", "IntOrString")
+	return isNamed(t, intstrPackage, "IntOrString")
 }
 
 func isTime(t types.Type) bool { return isNamed(t, metaV1, "Time") || isNamed(t, metaV1, "MicroTime") }

@@ -50,17 +50,22 @@ func (t *Tree) Origin(n Node) (Origin, bool) {
 }
 
 // Field returns what the syntax says about the field that a node is made from, but for its comment. It returns false
-// for fields of other modules, and for fields of which the syntax does not tell whether their zero value has a length.
+// for fields of other modules, and for fields of which the syntax does not tell whether encoding/json leaves out their
+// zero value.
 func (t *Tree) Field(n Node) (Field, bool) {
 	f, ok := t.find(n)
 	if !ok || f.imported != "" || !f.whole {
 		return Field{}, false
 	}
 	declared, known := t.declared(f.typeExpr)
-	if declared.imported != "" && !declared.pointer || !known && !declared.pointer && !isBasic(declared.expr) {
+	_, isStruct := declared.expr.(*ast.StructType)
+	switch {
+	case declared.imported == quantityPackage || declared.imported == intstrPackage:
+		isStruct = true
+	case declared.pointer:
+	case declared.imported != "" || !known && !isBasic(declared.expr):
 		return Field{}, false
 	}
-	_, isStruct := declared.expr.(*ast.StructType)
 	_, options, _ := strings.Cut(f.tag, ",")
 	omits := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
 	return Field{Pointer: declared.pointer, Omitted: omits("omitzero") || omits("omitempty") && (declared.pointer || !isStruct)}, true
@@ -97,6 +102,12 @@ func (t *Tree) above(at typeExpr, depth int) string {
 	}
 	return to.above
 }
+
+// The packages of Quantity and IntOrString, which are structs, although they are a text or a number in JSON.
+const (
+	quantityPackage = "k8s.io/apimachinery/pkg/api/resource"
+	intstrPackage   = "k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // isBasic reports whether an expression names a type of the language: string, bool, a number.
 func isBasic(x ast.Expr) bool {

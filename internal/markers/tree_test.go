@@ -121,9 +121,13 @@ func TestTreeField(t *testing.T) {
 	}
 	const text = `package v1
 
-import "example.org/sets"
+import (
+	"example.org/sets"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 type Cache struct {
+	Size     resource.Quantity ` + "`json:\"size,omitempty\"`" + `
 	Plain    string            ` + "`json:\"plain\"`" + `
 	Text     Text              ` + "`json:\"text,omitempty\"`" + `
 	Pointer  *string           ` + "`json:\"pointer,omitempty\"`" + `
@@ -155,6 +159,7 @@ type (
 		want  Field
 		known bool
 	}{
+		{"/properties/size", Field{}, true}, // a struct, too
 		{"/properties/plain", Field{}, true},
 		{"/properties/text", Field{Omitted: true}, true},
 		{"/properties/pointer", Field{Pointer: true, Omitted: true}, true},
