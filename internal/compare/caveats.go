@@ -163,7 +163,7 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 	found := map[manifest.ID]*manifest.Object{}
 	for _, o := range manifest.Objects(hidden(names)).Objects {
 		if kind := c.kinds.builtinOf(o); kind != nil {
-			o.Group = kind.Group // as in covered
+			o.Group = kind.Group // as identify does
 		}
 		if o.Invalid == nil && found[o.ID] == nil {
 			found[o.ID] = o

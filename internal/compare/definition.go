@@ -149,11 +149,6 @@ func remarks(list []result.Remark, who string) []result.Remark {
 	return all
 }
 
-// hide drops the values of a violation of a password.
-func hide(v *result.Violation) {
-	v.Old, v.New, v.Key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
-}
-
 // placed returns the manifest of an object as commands name it: with the namespace that it goes to, and placeholders.
 func placed(o *manifest.Object, namespace string) map[string]any {
 	metadata, ok := o.Document.Object["metadata"].(map[string]any)

@@ -29,6 +29,7 @@
 //	partial          objects that lack required fields
 //	checker          the state of a run
 //	moved            objects that move to another version
+//	identity         the group and the namespace that an object has on a server
 //	kinds            the definitions of each kind, from all sources
 //	data             built-in kinds, operators, and transition rules of CRDs that are not at hand
 //	openapi          OpenAPI documents and JSON Schemas
@@ -40,6 +41,7 @@
 //	validity         mistakes that the server finds in an object
 //	described        the sentences in descriptions
 //	definition       the one way in which all sources of a kind judge
+//	redaction        values that no report prints
 //	live             the answer of a cluster
 //	unknown_values   values that the files do not have
 //	verdict          the parts of a verdict

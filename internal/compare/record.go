@@ -121,11 +121,7 @@ func (r *printer) complete(v *result.Violation, o *manifest.Object) {
 			what, what, manifest.AcceptFile)
 	}
 	if isSecret(o) {
-		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them
-			v.Message, _, _ = strings.Cut(v.Message, ": ")
-		}
-		hide(v)
-		v.MoreDifferences = 0
+		hideSecret(v)
 		return
 	}
 	if !v.Key.OK {
@@ -150,6 +146,3 @@ func addOld(v *result.Violation, newObj, oldObj *manifest.Object) {
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.Steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
-
-// isSecret reports whether an object's values must not be printed.
-func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }

@@ -279,3 +279,55 @@ func createNextTo(path string) (*os.File, error) {
 		}
 	}
 }
+
+// Find lists the files that Read reads for one path, without reading them.
+func Find(path string) ([]File, error) {
+	targets, err := list([]string{path})
+	var files []File
+	for _, t := range targets {
+		files = append(files, File{Name: filepath.ToSlash(t.name), Path: t.below, Found: t.found, Err: t.err})
+	}
+	return files, err
+}
+
+// List lists the files that a path names, as Read would read them.
+func List(path string) ([]string, error) {
+	targets, err := list([]string{path})
+	var names []string
+	for _, t := range targets {
+		if t.err != nil {
+			return nil, t.err
+		}
+		names = append(names, t.name)
+	}
+	return names, err
+}
+
+// list lists the files that args name.
+func list(args []string) ([]target, error) {
+	var targets []target
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		switch {
+		case arg == "-":
+			targets = append(targets, target{name: arg})
+		case err != nil:
+			return nil, unreadable(arg, err)
+		case !info.IsDir():
+			targets = append(targets, target{name: arg})
+		default:
+			below := filesBelow(arg)
+			if len(below) == 0 {
+				return nil, fmt.Errorf("%s: the directory has no file that ends in .yaml, .yml or .json; give a directory of objects, a file, or - for standard input", arg)
+			}
+			targets = append(targets, below...)
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(targets, func(t target) bool {
+		key := filepath.Clean(t.name)
+		twice := seen[key] && t.name != "-"
+		seen[key] = true
+		return twice
+	}), nil
+}

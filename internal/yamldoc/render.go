@@ -1,7 +1,6 @@
 package yamldoc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -231,44 +230,4 @@ func quote(text string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// writer writes changed values into the text of the old ones. Everything that is equal is copied.
-type writer struct {
-	*text
-	newline string
-	deep    bool // whether lists are indented below their keys
-	folds   bool // whether long texts are folded, as in files that controller-gen writes
-}
-
-// context is where a value is written.
-type context struct {
-	flow   bool
-	indent string // of the members or items of the container that the value is in
-}
-
-func newWriter(data []byte) *writer {
-	w := &writer{newline: "\n", deep: indentsLists(data), folds: bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))}
-	if bytes.Contains(data, []byte("\r\n")) {
-		w.newline = "\r\n"
-	}
-	return w
-}
-
-// indentsLists reports whether the first list that has its own lines is indented further than its key.
-func indentsLists(data []byte) bool {
-	indent := -1
-	for line := range bytes.Lines(data) {
-		content := bytes.TrimLeft(line, " ")
-		depth := len(line) - len(content)
-		switch {
-		case indent >= 0 && bytes.HasPrefix(content, []byte("- ")):
-			return depth > indent
-		case bytes.HasSuffix(bytes.TrimRight(content, " \r\n"), []byte(":")) && !bytes.HasPrefix(content, []byte("- ")):
-			indent = depth
-		default:
-			indent = -1
-		}
-	}
-	return false
 }

@@ -41,46 +41,12 @@ func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructu
 	}, nil
 }
 
-// applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that
-// the manifest leaves out. A field that only the server, a controller or another applier has set stays.
-type applier struct {
-	manager  string // of server-side apply, and of Helm
-	helm     bool   // the manager is Helm and does not apply server-side
-	original []byte // of client-side apply: the manifest that was applied last, otherwise nil
-}
-
 const (
 	// newManager applies an object that nobody has applied yet.
 	newManager = "fieldlock"
 	// lastApplied is the annotation of client-side apply.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
-
-// applierOf returns who has applied most of the fields that the manifest has. Server-side apply goes before client-side
-// apply, of which the annotation may be a leftover.
-func applierOf(live, manifest *unstructured.Unstructured) applier {
-	best, most := applier{manager: newManager}, 0
-	for _, entry := range live.GetManagedFields() {
-		if entry.Subresource != "" || entry.FieldsV1 == nil {
-			continue
-		}
-		fields := decoded(entry.FieldsV1.GetRawBytes())
-		helm := writtenByHelm(&entry, fields)
-		if !helm && entry.Operation != metav1.ManagedFieldsOperationApply {
-			continue
-		}
-		n := common(fields, manifest.Object, "f:")
-		if n > most || n == most && n > 0 && entry.Manager < best.manager {
-			best, most = applier{manager: entry.Manager, helm: helm}, n
-		}
-	}
-	if text := live.GetAnnotations()[lastApplied]; text != "" {
-		if n := common(decoded([]byte(text)), manifest.Object, ""); n > most {
-			best = applier{original: []byte(text)}
-		}
-	}
-	return best
-}
 
 // decoded returns an object of JSON; nil for a text that is something else.
 func decoded(text []byte) map[string]any {

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -215,15 +214,6 @@ func (t *types) merging(kind schema.GroupVersionKind) *apply.Kind {
 		k.Strategic = t.models[t.kinds[kind]]
 	}
 	return k
-}
-
-// request is the request of an apply, and what it would store if nothing refused it.
-type request struct {
-	put     *unstructured.Unstructured // the object of a PUT; nil for a patch
-	kind    apitypes.PatchType
-	body    []byte
-	options metav1.PatchOptions
-	merge   func() (map[string]any, error)
 }
 
 // encoded returns the JSON of an object.

@@ -9,12 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fieldlock/fieldlock/internal/apply"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
@@ -47,47 +45,6 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 		return l, errors.Join(unanswered, fmt.Errorf("the result of an apply cannot be predicted: %w", err))
 	}
 	return l, unanswered
-}
-
-// request returns the request that applies an object. --applier names it; without the flag, the manager that has
-// applied most of the object so far sends its usual request again.
-func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unstructured.Unstructured) (request, error) {
-	by := applierOf(live, manifest)
-	switch c.applier {
-	case tool.Replace:
-		return c.replacement(live, manifest), nil
-	case tool.ThreeWay:
-		if !by.helm {
-			by = applier{manager: helmManagers[0], helm: true}
-		}
-	case tool.ServerSide:
-		if by.original != nil || by.helm {
-			by = applier{manager: newManager}
-		}
-	case tool.ClientSide:
-		return c.clientSide(r, live, manifest, applier{original: []byte(live.GetAnnotations()[lastApplied])})
-	}
-	if by.helm {
-		var err error
-		if by.original, err = c.lastRelease(ctx, r, live, by.manager); err != nil {
-			return request{}, err
-		}
-	}
-	if by.original != nil || by.helm {
-		return c.clientSide(r, live, manifest, by)
-	}
-	return c.serverSide(r, live, manifest, by)
-}
-
-// replacement is a PUT, as kubectl replace makes it. It names the version of the live object, without which the server
-// refuses custom resources and some built-in kinds.
-func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
-	put := manifest.DeepCopy()
-	put.SetResourceVersion(live.GetResourceVersion())
-	return request{put: put, merge: func() (map[string]any, error) {
-		var kind apply.Kind
-		return kind.Apply(apply.Request{By: apply.Replace, Stored: live.Object, Manifest: manifest.Object})
-	}}
 }
 
 // dryRun asks the server what it would store.
@@ -136,23 +93,6 @@ func refusals(err error) []Refusal {
 		list = []Refusal{{"", status.Message}}
 	}
 	return list
-}
-
-// fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them.
-const fluxManager = "kustomize-controller"
-
-// serverSide is a server-side apply that takes over the fields of others.
-func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
-	if by.manager == fluxManager {
-		manifest = &unstructured.Unstructured{Object: asType(manifest)}
-	}
-	body, err := encoded(manifest)
-	force := true
-	return request{
-		kind: apitypes.ApplyPatchType, body: body,
-		options: metav1.PatchOptions{FieldManager: by.manager, Force: &force},
-		merge:   func() (map[string]any, error) { return c.merged(r, live, manifest, by) },
-	}, err
 }
 
 // asType returns an object as its Go type has it; as it is, where it has no such type.

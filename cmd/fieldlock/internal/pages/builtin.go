@@ -239,7 +239,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 	p.free, p.some = fieldsOf(k, rows)
 	d := details{words: readWords()}
 	for _, r := range rows {
-		p.add(r, &d, minors)
+		p.addBuiltin(r, &d, minors)
 	}
 	for _, field := range slices.Sorted(maps.Keys(ignoredFields)) {
 		if path, ok := strings.CutPrefix(field, k.Kind+" "); ok {
@@ -269,8 +269,8 @@ func (c catalogue) page(k *builtin.Kind) string {
 // withoutEffect begins the notes of changes that do nothing.
 const withoutEffect = "accepted without effect: "
 
-// add writes what one row says to its parts of the page.
-func (p *kindPage) add(r *merged, d *details, minors []string) {
+// addBuiltin writes what one row says to its parts of the page.
+func (p *kindPage) addBuiltin(r *merged, d *details, minors []string) {
 	where := ""
 	if len(r.minors) < len(minors) {
 		where = "Kubernetes " + strings.Join(r.minors, ", ")
