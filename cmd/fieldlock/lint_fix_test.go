@@ -196,7 +196,6 @@ func TestLintFixLeavesOthersRules(t *testing.T) {
                     properties: {name: {type: string`+lock+`}
               made:
                 type: object
-                required: [name]
                 properties: {name: {type: string}, kind: {type: string`+lock+`}
 `, "")
 	generated := strings.Replace(crd, "metadata: {", "metadata: {annotations: {controller-gen.kubebuilder.io/version: v0.20.1}, ", 1)
