@@ -44,7 +44,7 @@ With --fix, lint adds CEL rules to the files: rules on a parent, and rules that 
 and no existing object becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
 the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
 intended: a change from one member of a union to another, or away from a deprecated field; the removal of an object that always
-has a locked field, beside others that may change; the removal of a value that a service or a controller fills in, by a client
+has a locked field, or requires another one, beside fields that may change; the removal of a value that a service or a controller fills in, by a client
 that replaces the object; an update through a version that is newer than those with the rule, and may have dropped it. The holes
 that remain are reported, with the rule and the reason. A removal that the author of a rule seems to allow is a note without a
 fix: the rule asks whether the new object has the field, or accepts its empty value; or its message, the field's description or,
