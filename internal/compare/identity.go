@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -44,4 +46,56 @@ func (k *kinds) clusterScoped(o *manifest.Object) bool {
 func (k *kinds) knowsScope(o *manifest.Object) bool {
 	_, ok := k.factsOf(o)
 	return ok || k.builtinOf(o) != nil || len(k.byKind[groupKind{o.Group, o.Kind}]) > 0
+}
+
+// repeat is an object that a file has more than once, and where it has it first.
+type repeat struct {
+	*manifest.Object
+	first *manifest.Object
+}
+
+// repeated returns the objects that one file holds twice: a client would apply both, one over the other. Objects that
+// are equal on the other side, in the same file, are left out.
+func repeated(objects, otherSide []*manifest.Object) []repeat {
+	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
+		all := map[place][]*manifest.Object{}
+		for _, o := range objects {
+			if !o.Generated() {
+				at := place{o.ID, o.Path}
+				all[at] = append(all[at], o)
+			}
+		}
+		return all
+	}
+	mine, theirs := byPath(objects), byPath(otherSide)
+	unchanged := func(a, b *manifest.Object) bool { return pair{new: a, old: b}.unchanged() }
+	first := map[place]*manifest.Object{}
+	var repeats []repeat
+	for _, o := range objects {
+		key, at := place{o.ID, o.Path + "\x00" + o.Document.File}, place{o.ID, o.Path}
+		switch other := first[key]; {
+		case o.Generated():
+		case other == nil:
+			first[key] = o
+		case slices.EqualFunc(mine[at], theirs[at], unchanged):
+		default:
+			repeats = append(repeats, repeat{o, other})
+		}
+	}
+	return repeats
+}
+
+// mistake is the error of a repeat in NEW, which should not get there.
+func (r repeat) mistake() error {
+	return r.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each object once",
+		r.first.Document.File, r.first.Document.Position().Line)
+}
+
+// notCovered is a repeat in OLD: there is nothing to compare with.
+func (r repeat) notCovered() result.NotCovered {
+	return result.NotCovered{
+		Unit: r.Path, Kind: "file", File: r.Document.File, Line: r.Document.Position().Line, Changed: true,
+		Reason: fmt.Sprintf("OLD has the %s %s twice there, first at line %d, and nothing tells which of the two the "+
+			"cluster has", r.Kind, r.ID, r.first.Document.Position().Line),
+	}
 }

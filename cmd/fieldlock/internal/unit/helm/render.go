@@ -24,10 +24,11 @@
 //
 // The chapters, each of which uses only those below it:
 //
-//	render  what Helm prints for a chart, as objects
-//	find    the charts of a tree
-//	chart   a chart and its dependencies, read from the tree
-//	values  the values of a release, and the schemas that judge them
+//	render   what Helm prints for a chart, as objects
+//	find     the charts of a tree
+//	lacking  what decides about what a chart lacks
+//	chart    a chart and its dependencies, read from the tree
+//	values   the values of a release, and the schemas that judge them
 package helm
 
 import (
