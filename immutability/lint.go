@@ -107,7 +107,8 @@ func (a *analysis) read(s *spec.Schema) {
 		a.schema = s
 		a.tree = schema.Read(s, resolve)
 		for _, f := range mistakesIn(a.tree) {
-			if !slices.ContainsFunc(a.findings, func(g Finding) bool { return g.SchemaPath == f.SchemaPath && g.Message == f.Message }) {
+			if !slices.ContainsFunc(a.findings,
+				func(g Finding) bool { return g.SchemaPath == f.SchemaPath && g.Message == f.Message }) {
 				a.findings = append(a.findings, f)
 			}
 		}
@@ -132,7 +133,8 @@ func (a *analysis) redactedPaths() {
 		l := a.tree.Find(path)
 		if l == nil {
 			a.mistake(path, finding.RedactedPath,
-				fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path))
+				fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as "+
+					"/properties/spec/properties/token", path))
 			continue
 		}
 		a.redacted = append(a.redacted, l)
@@ -285,13 +287,15 @@ func (l *list) unchecked(v schema.Visit, u *schema.Unchecked) {
 	switch {
 	case !u.Lock:
 		l.mistake(v.At, v.Body.Path, finding.NormalizePosition,
-			"%s is below %s (at %s), where it has no effect: put it on the property itself", schema.KeyNormalize, u.Keyword, u.Path.Pointer())
+			"%s is below %s (at %s), where it has no effect: put it on the property itself",
+			schema.KeyNormalize, u.Keyword, u.Path.Pointer())
 		return
 	case u.Combines():
 		id = finding.LockInCombinator
 	}
 	l.mistake(v.At, v.Body.Path, id,
-		"a lock is below %s (at %s), where no update is checked: put it on the property itself", u.Keyword, u.Path.Pointer())
+		"a lock is below %s (at %s), where no update is checked: put it on the property itself",
+		u.Keyword, u.Path.Pointer())
 }
 
 // unreadableKeys: a wrong value, the wrong letter case, a $ref that leads nowhere.
@@ -308,11 +312,16 @@ func lockPosition(v schema.Visit, report func(*schema.Path, string, string, ...a
 	}
 	switch at := v.Path; {
 	case v.Role == schema.Root:
-		report(at, finding.LockAtRoot, "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it")
+		report(at, finding.LockAtRoot,
+			"the whole object cannot be locked, because API machinery changes it on every update: lock spec or "+
+				"fields below it")
 	case v.InMetadata:
-		report(at, finding.LockInMetadata, "metadata cannot be locked, because API machinery changes it on every update: remove the lock")
+		report(at, finding.LockInMetadata,
+			"metadata cannot be locked, because API machinery changes it on every update: remove the lock")
 	case v.InSet:
-		report(at, finding.LockBelowSet, "a lock here has no effect, because items of a set are in it or not and are never compared with each other: lock the set")
+		report(at, finding.LockBelowSet,
+			"a lock here has no effect, because items of a set are in it or not and are never compared with each "+
+				"other: lock the set")
 	}
 }
 
@@ -325,10 +334,13 @@ func conflictingLocks(v schema.Visit, report func(*schema.Path, string, string, 
 		}
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool {
-		return !slices.ContainsFunc(v.Marks.Locks, func(l schema.Lock) bool { return schema.ConflictingKeys(key, l.Key()) })
+		return !slices.ContainsFunc(v.Marks.Locks, func(l schema.Lock) bool {
+			return schema.ConflictingKeys(key, l.Key())
+		})
 	})
 	if len(keys) > 1 {
-		report(v.LockPath(), finding.ConflictingLocks, "one field has %s: keep one of them", strings.Join(keys, " and "))
+		report(v.LockPath(), finding.ConflictingLocks, "one field has %s: keep one of them",
+			strings.Join(keys, " and "))
 	}
 }
 
@@ -348,12 +360,14 @@ func mapKeyFields(v schema.Visit, report func(*schema.Path, string, string, ...a
 	}
 	at := v.MarkPath(schema.KeyListType)
 	if len(v.Marks.ListMapKeys) == 0 {
-		report(at, finding.MapKeysMissing, "%s: map needs %s with the names of the key fields", schema.KeyListType, schema.KeyListMapKeys)
+		report(at, finding.MapKeysMissing, "%s: map needs %s with the names of the key fields",
+			schema.KeyListType, schema.KeyListMapKeys)
 	}
 	for _, name := range v.Marks.ListMapKeys {
 		switch field := v.KeyField(name); {
 		case field == nil:
-			report(at, finding.MapKeyMissing, "the items lack the property %q, which %s names", name, schema.KeyListMapKeys)
+			report(at, finding.MapKeyMissing, "the items lack the property %q, which %s names",
+				name, schema.KeyListMapKeys)
 		case !field.Scalar():
 			report(at, finding.MapKeyNotScalar, "the map key %q must be a string, integer, number or boolean", name)
 		}
@@ -369,7 +383,8 @@ func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...
 	}
 	for _, name := range v.Marks.ListMapKeys {
 		if field := v.KeyField(name); field != nil && !field.Marks.Has(schema.Immutable) {
-			report(v.LockPath(), finding.UnlockedMapKey, "%s needs its map key %q to be %s: true", lock.Key(), name, schema.KeyImmutable)
+			report(v.LockPath(), finding.UnlockedMapKey, "%s needs its map key %q to be %s: true",
+				lock.Key(), name, schema.KeyImmutable)
 		}
 	}
 }
@@ -378,7 +393,8 @@ func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...
 func normalizePosition(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
 	if v.Marks.Normalize != "" && v.Role != schema.Property {
 		report(v.Path, finding.NormalizePosition,
-			"%s is allowed on properties: list items, map values and the whole object cannot be absent", schema.KeyNormalize)
+			"%s is allowed on properties: list items, map values and the whole object cannot be absent",
+			schema.KeyNormalize)
 	}
 }
 

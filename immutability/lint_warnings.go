@@ -61,7 +61,8 @@ func (h *holes) optionalMapKey(l *schema.Location, at *schema.Path) (below bool)
 		for _, name := range l.Marks.ListMapKeys {
 			if field := l.KeyField(name); field != nil && !field.Required && field.Default() == nil {
 				h.warn(l, at, finding.OptionalMapKey,
-					"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
+					"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like "+
+						"that: add it to the required properties of the items", name)
 			}
 		}
 	}
@@ -114,7 +115,8 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 		return
 	}
 	h.hole(l, at, finding.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l),
-		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
+		"an update can "+how+" and the next one can set another value; add %s to %s",
+		nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
 
 // nameOf names what l is the place of.
@@ -158,19 +160,22 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 	}
 	if len(fields) > 0 {
 		h.hole(l, at, finding.RenamableKey, fields, lockedKeys(l),
-			"an update can remove an item and the next can add it back with other values of %s; lock the keys with %s: true",
+			"an update can remove an item and the next can add it back with other values of %s; lock the keys with "+
+				"%s: true",
 			finding.Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
 
 // atomicItems: items of an atomic list are compared by index, so deleting and inserting moves them.
 func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
-	if l.Items == nil || !h.locked[l.Items] || l.Marks.ListType == schema.ListMap || l.Marks.ListType == schema.ListSet {
+	if l.Items == nil || !h.locked[l.Items] || l.Marks.ListType == schema.ListMap ||
+		l.Marks.ListType == schema.ListSet {
 		return
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
 		h.hole(l, at, finding.AtomicItems, fields, "",
-			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of "+
+			"the items are locked by index; an update can delete the last ones and the next one can add others with "+
+				"other values of "+
 				"%s; make the list a %s: map with locked keys, or lock the list",
 			finding.Enumerate(fields), schema.KeyListType)
 	}

@@ -123,7 +123,8 @@ func (c *config) externalLocks(s *spec.Schema, resolve schema.Resolver) (out *sp
 				continue
 			}
 		}
-		found = append(found, Finding{Path: lock.Path, Severity: SeverityError, Rule: finding.ExternalLock, Message: err.Error()})
+		found = append(found, Finding{Path: lock.Path, Severity: SeverityError, Rule: finding.ExternalLock,
+			Message: err.Error()})
 	}
 	return out, found
 }

@@ -132,24 +132,33 @@ Exit status: 0 if no change is refused, 1 if some change is refused (with --stri
 	c.unitFlags.flags(cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering units")
 	c.externalFlags.flags(cmd)
-	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
+	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "",
+		"the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
-	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "leave out the catalogue of what operators and the CRDs of well-known projects refuse")
+	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false,
+		"leave out the catalogue of what operators and the CRDs of well-known projects refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().BoolVar(&c.all, "all", false, "name all objects that one line refuses in text, not only the first few")
-	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
-	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
-	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "exit with 1 if something that changed was not checked; strict: true in "+manifest.AcceptFile+" does the same")
-	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil,
+		"a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files "+
+			"may follow, before OLD")
+	cmd.Flags().StringVar(&c.chart, "chart", "",
+		"compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
+	cmd.Flags().BoolVar(&c.options.Strict, "strict", false,
+		"exit with 1 if something that changed was not checked; strict: true in "+manifest.AcceptFile+" does the same")
+	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier",
+		"who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
 	var methods []string
 	for _, m := range tool.Methods() {
 		methods = append(methods, string(m))
 	}
 	completeWith(cmd, "applier", methods...)
-	cmd.Flags().Var(&choices[result.Cost]{&c.options.RefuseDeletions, result.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
+	cmd.Flags().Var(&choices[result.Cost]{&c.options.RefuseDeletions, result.Costs()}, "refuse-deletions",
+		"the `COSTS` of deletions that are violations, such as data,cascade")
 	completeWith(cmd, "refuse-deletions", result.Costs()...)
-	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
+	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false,
+		"compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }
 
@@ -190,7 +199,9 @@ func (c *checkCommand) run(args []string) error {
 		r.AgainstBase(c.base[:12], again)
 	}
 	if n := len(c.bases); n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("there are %d merge bases: OLD is each of them in turn, and a refusal counts if all show it; the other ones are %s", n+1, strings.Join(c.bases, ", ")))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("there are %d merge bases: OLD is each of them in turn, and a refusal counts if all show it; "+
+				"the other ones are %s", n+1, strings.Join(c.bases, ", ")))
 	}
 	p.end()
 	return c.print(r)
@@ -346,7 +357,8 @@ type checkCommand struct {
 func (c *checkCommand) fileSource() source {
 	given := func(args []string) (bool, error) {
 		if len(args) < 2 {
-			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; got %s", enumerate(args, "nothing"))
+			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), "+
+				"--git REV [PATH...] or --live NEW; got %s", enumerate(args, "nothing"))
 		}
 		return true, nil
 	}

@@ -21,12 +21,15 @@ func (c *checkCommand) liveSource() source {
 	var o liveFlags
 	given := func(args []string) (bool, error) {
 		if o.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
-			return true, errors.New("check --live needs NEW only: files, directories or -; --git and --render go without --live")
+			return true, errors.New("check --live needs NEW only: files, directories or -; --git and --render go " +
+				"without --live")
 		}
 		o.Applier = c.options.Applier
 		return o.live, nil
 	}
-	return source{o.flags, given, func(r *manifest.Reader, args []string) (*compare.Input, error) { return c.readLive(r, args, o.Options) }}
+	return source{o.flags, given, func(r *manifest.Reader, args []string) (*compare.Input, error) {
+		return c.readLive(r, args, o.Options)
+	}}
 }
 
 // liveFlags choose the cluster of check --live.
@@ -36,7 +39,8 @@ type liveFlags struct {
 }
 
 func (o *liveFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.live, "live", false, "compare NEW with the objects of the current cluster; nothing is written")
+	cmd.Flags().BoolVar(&o.live, "live", false,
+		"compare NEW with the objects of the current cluster; nothing is written")
 	cmd.Flags().StringVar(&o.Kubeconfig, "kubeconfig", "", "with --live: the kubeconfig `FILE`")
 	cmd.Flags().StringVar(&o.Context, "context", "", "with --live: the `NAME` of the kubeconfig context")
 	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "with --live: the `NAMESPACE` of objects without one")
@@ -109,7 +113,8 @@ func kindOf(o *manifest.Object) groupKind { return groupKind{o.Group, o.Kind} }
 
 // liveCRDs adds the CRDs of the cluster that define the kinds of objects, and returns these kinds. The cluster has the
 // CRDs before and after the change, unless NEW has others.
-func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object, in *compare.Input) (defined map[groupKind]bool) {
+func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object,
+	in *compare.Input) (defined map[groupKind]bool) {
 	f := manifest.File{Name: manifest.Cluster, Path: manifest.Cluster, Found: true}
 	given, asked := map[groupKind]bool{}, map[groupKind]bool{}
 	defined = map[groupKind]bool{}
@@ -165,11 +170,13 @@ func (r *liveRemarks) add(o *manifest.Object, l *cluster.Live) {
 func (r *liveRemarks) warnings() []string {
 	var list []string
 	if r.notAsked > 0 {
-		list = append(list, fmt.Sprintf("no dry run was possible for %s, so check merged the manifests itself, and the API server may refuse more: %s",
+		list = append(list, fmt.Sprintf("no dry run was possible for %s, so check merged the manifests itself, and "+
+			"the API server may refuse more: %s",
 			report.Count(r.notAsked, "object"), r.reason))
 	}
 	if len(r.unserved) > 0 {
-		list = append(list, fmt.Sprintf("the cluster does not serve %s: an apply of such objects fails, unless it installs the kind first", enumerate(r.unserved, "")))
+		list = append(list, fmt.Sprintf("the cluster does not serve %s: an apply of such objects fails, unless it "+
+			"installs the kind first", enumerate(r.unserved, "")))
 	}
 	return list
 }
@@ -181,7 +188,8 @@ func (c *checkCommand) builtinOf(minor string) error {
 	}
 	kinds, err := builtin.For(minor)
 	if err != nil {
-		fmt.Fprintf(c.err, "warning: built-in kinds are checked as Kubernetes %s has them: %v\n", c.options.Builtin.Minor, err)
+		fmt.Fprintf(c.err, "warning: built-in kinds are checked as Kubernetes %s has them: %v\n",
+			c.options.Builtin.Minor, err)
 		return nil
 	}
 	c.options.Builtin = kinds

@@ -20,7 +20,8 @@ func newExport(s streams) *cobra.Command {
 		Use:   "export cel|policy|annotation",
 		Short: "Convert locks to CEL rules, a policy or an annotation, which every cluster accepts",
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("say what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, or fieldlock export annotation CRD.yaml")
+			return errors.New("say what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, " +
+				"or fieldlock export annotation CRD.yaml")
 		},
 	}
 	command.AddCommand(newExportCEL(s), newExportPolicy(s), newExportAnnotation(s))
@@ -94,7 +95,8 @@ exits with 1 if there are any. In a directory, -w and --check read every file th
 	webhook.flags(command)
 	command.Flags().BoolVarP(&write, "write", "w", false, "write the rules into the files")
 	command.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 if -w would change a file")
-	command.Flags().BoolVar(&strict, "strict", false, "exit with 1 when a lock is not exported and there is no --webhook-for-rest")
+	command.Flags().BoolVar(&strict, "strict", false,
+		"exit with 1 when a lock is not exported and there is no --webhook-for-rest")
 	output = addOutput(command, asText, asJSON)
 	return command
 }
@@ -150,8 +152,10 @@ a locked value. The report lists the locks that are not exported.`,
 		},
 	}
 	external.flags(command)
-	command.Flags().StringVar(&kind, "kind", "", "`GROUP/VERSION/KIND`, or VERSION/KIND, of a kind in an OpenAPI document")
-	command.Flags().StringVar(&resource, "resource", "", "`RESOURCE` of --kind, such as deployments; by default the kind in lower case, with an s")
+	command.Flags().StringVar(&kind, "kind", "",
+		"`GROUP/VERSION/KIND`, or VERSION/KIND, of a kind in an OpenAPI document")
+	command.Flags().StringVar(&resource, "resource", "",
+		"`RESOURCE` of --kind, such as deployments; by default the kind in lower case, with an s")
 	output = addOutput(command, asText, asJSON)
 	return command
 }
@@ -219,11 +223,15 @@ type webhookOptions struct {
 }
 
 func (o *webhookOptions) flags(command *cobra.Command) {
-	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false, "add the ValidatingWebhookConfiguration for the locks that are not exported")
-	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock", "`NAMESPACE/NAME` of the webhook's service")
+	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false,
+		"add the ValidatingWebhookConfiguration for the locks that are not exported")
+	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock",
+		"`NAMESPACE/NAME` of the webhook's service")
 	command.Flags().StringVar(&o.path, "path", "/", "`PATH` of the webhook at its service")
-	command.Flags().StringVar(&o.caBundle, "ca-bundle", "", "PEM `FILE` with the certificates of the authority that signed the webhook's certificate")
-	command.Flags().StringVar(&o.certManager, "cert-manager", "", "`NAMESPACE/NAME` of the webhook's Certificate of cert-manager, whose authority is taken")
+	command.Flags().StringVar(&o.caBundle, "ca-bundle", "",
+		"PEM `FILE` with the certificates of the authority that signed the webhook's certificate")
+	command.Flags().StringVar(&o.certManager, "cert-manager", "",
+		"`NAMESPACE/NAME` of the webhook's Certificate of cert-manager, whose authority is taken")
 }
 
 // target returns where the webhook runs, or nil if none is wanted.
@@ -278,7 +286,8 @@ func (x inPlace) run(s streams, paths []string) error {
 	var errs []error
 	for _, path := range paths {
 		if path == "-" {
-			return errors.New("-w and --check are for files and directories: without them, export cel takes - for standard input")
+			return errors.New("-w and --check are for files and directories: without them, export cel takes - for " +
+				"standard input")
 		}
 		names, err := manifest.List(path)
 		if err != nil {
@@ -342,7 +351,8 @@ func toCEL(name string, data []byte) (*report.InPlaceFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &report.InPlaceFile{File: name, Changed: !bytes.Equal(data, text), Exported: exported.Exported, Rest: exported.Rest, Was: data, Is: text}, nil
+	return &report.InPlaceFile{File: name, Changed: !bytes.Equal(data, text), Exported: exported.Exported,
+		Rest: exported.Rest, Was: data, Is: text}, nil
 }
 
 // print prints the report, and returns errRefused where files are out of date or, with strict, locks have no rule.

@@ -109,11 +109,15 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 		},
 	}
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Lint != nil })
-	cmd.Flags().StringArrayVar(&c.old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
+	cmd.Flags().StringArrayVar(&c.old, "old", nil,
+		"the CRDs before the update: a `FILE`, a directory or -; may be repeated")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
-	cmd.Flags().BoolVar(&c.explain, "explain", false, "prove each hole with objects to write one after the other, and show the rule that refuses the direct change")
-	cmd.Flags().BoolVar(&c.fixes, "fix", false, "write the CEL rules that close holes into the files, then lint again; no existing object becomes invalid")
-	cmd.Flags().StringArrayVar(&c.packages, "go", nil, "the Go `PACKAGES` that the CRDs are made from, such as ./api/...; may be repeated")
+	cmd.Flags().BoolVar(&c.explain, "explain", false,
+		"prove each hole with objects to write one after the other, and show the rule that refuses the direct change")
+	cmd.Flags().BoolVar(&c.fixes, "fix", false,
+		"write the CEL rules that close holes into the files, then lint again; no existing object becomes invalid")
+	cmd.Flags().StringArrayVar(&c.packages, "go", nil,
+		"the Go `PACKAGES` that the CRDs are made from, such as ./api/...; may be repeated")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)
 	c.externalFlags.flags(cmd)
@@ -159,7 +163,8 @@ func (c *lintCommand) readGo() (err error) {
 		case <-done:
 		case <-time.After(goIsSlow):
 			if p == nil {
-				fmt.Fprintln(c.err, "still reading the Go packages: the go command compiles what they import, and keeps it for the next time")
+				fmt.Fprintln(c.err, "still reading the Go packages: the go command compiles what they import, and "+
+					"keeps it for the next time")
 			}
 		}
 	})
@@ -213,7 +218,8 @@ func (c *lintCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	warnings := slices.Concat(c.project.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
+	warnings := slices.Concat(c.project.remarks, c.warnings,
+		r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
@@ -236,7 +242,8 @@ func (c *lintCommand) run(args []string) error {
 		return err
 	}
 	if !r.Locked && len(r.Findings) == 0 && len(errs) == 0 {
-		warnings = append(warnings, "the CRDs have neither locks nor CEL transition rules; a CRD that was read from a cluster has only the locks in its annotation "+crd.AnnotationKey)
+		warnings = append(warnings, "the CRDs have neither locks nor CEL transition rules; a CRD that was read from "+
+			"a cluster has only the locks in its annotation "+crd.AnnotationKey)
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(c.err, "warning: %s\n", report.Printable(warning))

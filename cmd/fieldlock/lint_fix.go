@@ -99,7 +99,8 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []strin
 		return why != ""
 	})
 	if x.types != nil {
-		if safe, err = x.types.placed(safe, func(f *audit.Finding, why string) { x.leave(stderr, f, why) }); err != nil {
+		if safe, err = x.types.placed(safe,
+			func(f *audit.Finding, why string) { x.leave(stderr, f, why) }); err != nil {
 			return nil, err
 		}
 	}
@@ -138,9 +139,11 @@ func (x *fixer) othersRule(f *audit.Finding) string {
 	if of.tree.Lacks(n.Kind) {
 		switch imported := of.tree.Vendored(f.Version, n.Kind); {
 		case imported != "":
-			return fmt.Sprintf("%s is declared in the vendored Go package %s, so the CRD seems to be a copy of another project's", n.Kind, imported)
+			return fmt.Sprintf("%s is declared in the vendored Go package %s, so the CRD seems to be a copy of "+
+				"another project's", n.Kind, imported)
 		case of.generated:
-			return fmt.Sprintf("no Go package beside the CRD declares %s, so the CRD seems to be a copy of another project's", n.Kind)
+			return fmt.Sprintf("no Go package beside the CRD declares %s, so the CRD seems to be a copy of another "+
+				"project's", n.Kind)
 		}
 	}
 	if !of.generated {
@@ -154,11 +157,14 @@ func (x *fixer) othersRule(f *audit.Finding) string {
 		case !known:
 			return ""
 		case declared.Import != "":
-			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker", schema.Readable(r.SchemaPath), declared.Import)
+			why = fmt.Sprintf("the rule on %s comes from the Go package %s, whose authors can add the marker",
+				schema.Readable(r.SchemaPath), declared.Import)
 		case declared.Generated != "":
-			why = fmt.Sprintf("the rule on %s comes from generated code, %s", schema.Readable(r.SchemaPath), relative(declared.Generated))
+			why = fmt.Sprintf("the rule on %s comes from generated code, %s",
+				schema.Readable(r.SchemaPath), relative(declared.Generated))
 		case of.tree.Unruled(n) && !x.added[nodeIn{f.Position.Filename, n}]:
-			why = fmt.Sprintf("the Go source has no rule on %s, so the CRD is older than its types, or the rule is added to it later", schema.Readable(r.SchemaPath))
+			why = fmt.Sprintf("the Go source has no rule on %s, so the CRD is older than its types, or the rule is "+
+				"added to it later", schema.Readable(r.SchemaPath))
 		default:
 			return ""
 		}
@@ -210,7 +216,8 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	if err != nil {
 		return false, err
 	}
-	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data, &x.refused) }), refused: &x.refused, tries: maxTries}
+	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data, &x.refused) }),
+		refused: &x.refused, tries: maxTries}
 	if err := a.add(findings); err != nil {
 		return false, err
 	}
@@ -387,7 +394,8 @@ func (g *goTypes) annotate(findings []audit.Finding) {
 
 // placed returns the findings whose fixes can be made in Go too, or are of CRDs that are not made from the packages.
 // Leave is called for the others.
-func (g *goTypes) placed(findings []*audit.Finding, leave func(f *audit.Finding, why string)) ([]*audit.Finding, error) {
+func (g *goTypes) placed(findings []*audit.Finding,
+	leave func(f *audit.Finding, why string)) ([]*audit.Finding, error) {
 	for {
 		additions, by := slices.Clone(g.added), make([]*audit.Finding, len(g.added))
 		for _, f := range findings {

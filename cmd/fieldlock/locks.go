@@ -77,7 +77,9 @@ Exit status: 0, or 2 if a kind is not known or a CRD cannot be used.`,
 				if len(args) > 0 {
 					return errors.New("--operators lists the whole catalogue; it takes no KIND or FILE")
 				}
-				return outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, audit.LocksOfOperators(catalogue.All())) })
+				return outputs.Write(s.out, func(f report.Format, w io.Writer) error {
+					return f.Locks(w, audit.LocksOfOperators(catalogue.All()))
+				})
 			}
 			return runLocks(s, outputs, kinds, catalogue, manifest.NewAmender(added), args)
 		},
@@ -86,13 +88,15 @@ Exit status: 0, or 2 if a kind is not known or a CRD cannot be used.`,
 	external.flags(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
 	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list the fields that operators refuse to change")
-	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
+	cmd.Flags().StringVar(&minor, "kubernetes-version", "",
+		"the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.ValidArgsFunction = completeKinds
 	return cmd
 }
 
-func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogue *operators.Catalogue, amender *manifest.Amender, args []string) error {
+func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogue *operators.Catalogue,
+	amender *manifest.Amender, args []string) error {
 	locks := &audit.Locks{Fields: []audit.Field{}}
 	var errs []error
 	kinds = amender.Builtin(kinds)
@@ -105,7 +109,8 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
 			found, ofOperators, ofCRDs = nil, nil, nil
 		} else if len(found)+len(ofOperators)+len(ofCRDs) == 0 {
-			return fmt.Errorf("%s is neither a file nor a known kind; fieldlock locks lists the built-in kinds, fieldlock locks --operators those of operators", arg)
+			return fmt.Errorf("%s is neither a file nor a known kind; fieldlock locks lists the built-in kinds, "+
+				"fieldlock locks --operators those of operators", arg)
 		}
 		if len(found) > 0 {
 			locks.Add(audit.LocksOfKinds(found))
@@ -127,7 +132,8 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 	}
 	errs = append(errs, amender.Errs()...)
 	if len(locks.Groups) > 0 || len(errs) == 0 {
-		if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
+		if err := outputs.Write(s.out,
+			func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
 			return err
 		}
 	}

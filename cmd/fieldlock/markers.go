@@ -52,22 +52,29 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
   fieldlock markers --definitions pkg/openapi/marks.json ./api/...`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || o.crds == "" && o.definitions == "" {
-				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock markers --help")
+				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock " +
+					"markers --help")
 			}
 			if o.cel && (o.crds == "" || o.annotation || o.annotationOnly) {
-				return errors.New("--cel needs --crds DIR, and writes the annotation itself: leave out --annotation and --annotation-only")
+				return errors.New("--cel needs --crds DIR, and writes the annotation itself: leave out --annotation " +
+					"and --annotation-only")
 			}
 			return runMarkers(cmd.Context(), s, o, args)
 		},
 	}
 	o.output = addOutput(cmd, asText, asJSON)
 	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a `DIR` or a file")
-	cmd.Flags().StringVar(&o.definitions, "definitions", "", "write the keys into a JSON `FILE` for openapi-gen, one entry for each definition")
+	cmd.Flags().StringVar(&o.definitions, "definitions", "",
+		"write the keys into a JSON `FILE` for openapi-gen, one entry for each definition")
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail if something would be written")
-	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
-	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
+	cmd.Flags().BoolVar(&o.annotation, "annotation", false,
+		"write the annotation fieldlock.dev/locks into the CRDs too")
+	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false,
+		"write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server "+
+			"accepts")
 	cmd.Flags().BoolVar(&o.cel, "cel", false, "write the locks as CEL rules, as fieldlock export cel does")
-	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", "", "the `MEANING` of +k8s:immutable, locked or set-once; by default the rules of the CRD decide")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", "",
+		"the `MEANING` of +k8s:immutable, locked or set-once; by default the rules of the CRD decide")
 	return cmd
 }
 
@@ -204,16 +211,19 @@ func asCEL(w *markers.Written, was []byte) error {
 		w.Keys = max(w.Keys, 1) // a rule is missing, if not a key
 	}
 	for _, rest := range exported.Rest {
-		w.Notices = append(w.Notices, fmt.Sprintf("%s: no API server enforces %s on %s of version %s: %s", w.Name, rest.Lock, rest.Path, rest.Version, rest.Reason))
+		w.Notices = append(w.Notices, fmt.Sprintf("%s: no API server enforces %s on %s of version %s: %s",
+			w.Name, rest.Lock, rest.Path, rest.Version, rest.Reason))
 	}
 	return nil
 }
 
 func noCRDs(dir string, groups []string) error {
 	if len(groups) == 0 {
-		return errors.New("the packages have no API group: put +groupName=example.com above the package clause of one of their files")
+		return errors.New("the packages have no API group: put +groupName=example.com above the package clause of " +
+			"one of their files")
 	}
-	return fmt.Errorf("no CRD below %s is of an API group of the packages, which is %s; run controller-gen first, or name other packages", dir, strings.Join(groups, " or "))
+	return fmt.Errorf("no CRD below %s is of an API group of the packages, which is %s; run controller-gen first, or "+
+		"name other packages", dir, strings.Join(groups, " or "))
 }
 
 // definitionsFile returns the file of --definitions, unchanged where the content is the same.
@@ -262,9 +272,11 @@ func writeMarkers(w io.Writer, r markersReport, p report.Palette) {
 		case f.Missing == 0:
 			fmt.Fprintf(w, "%s %s: up to date\n", p.Green("✓"), report.Printable(f.File))
 		case f.Written:
-			fmt.Fprintf(w, "%s %s: %s written\n", p.Green("✓"), report.Printable(f.File), report.Count(f.Missing, "mark"))
+			fmt.Fprintf(w, "%s %s: %s written\n",
+				p.Green("✓"), report.Printable(f.File), report.Count(f.Missing, "mark"))
 		default:
-			fmt.Fprintf(w, "%s %s: out of date by %s; run fieldlock markers without --check\n", p.Red("✗"), report.Printable(f.File), report.Count(f.Missing, "mark"))
+			fmt.Fprintf(w, "%s %s: out of date by %s; run fieldlock markers without --check\n",
+				p.Red("✗"), report.Printable(f.File), report.Count(f.Missing, "mark"))
 		}
 	}
 	for _, n := range r.Notices {

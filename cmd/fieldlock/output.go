@@ -20,7 +20,8 @@ import (
 // addOutputs adds -o for results that report prints in several formats, each to standard output or to a file.
 func addOutputs(cmd *cobra.Command, has func(report.Format) bool) *report.Outputs {
 	outputs := report.OutputsFor(has)
-	cmd.Flags().VarP(outputs, "output", "o", "what to print: "+strings.Join(outputs.Names(), ", ")+"; FORMAT=FILE writes a file, and may be repeated")
+	cmd.Flags().VarP(outputs, "output", "o",
+		"what to print: "+strings.Join(outputs.Names(), ", ")+"; FORMAT=FILE writes a file, and may be repeated")
 	completeWith(cmd, "output", outputs.Names()...)
 	return outputs
 }

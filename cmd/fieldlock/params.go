@@ -73,9 +73,11 @@ func paramsVerbs() []paramsVerb {
 			in.valueFlags(command)
 			in.currentFlag(command)
 			in.oldDefinitionsFlag(command, "Heat: the `FILE` of the template before the update (required)")
-			command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: the `MODE`: put falls back to defaults, patch keeps stored values")
+			command.Flags().StringVar(&in.mode, "mode", modePut,
+				"Heat: the `MODE`: put falls back to defaults, patch keeps stored values")
 			completeWith(command, "mode", modePut, modePatch)
-			command.Flags().StringArrayVar(&in.clear, "clear", nil, "Heat: the `NAME` of a stored value that a patch does not keep; may be repeated")
+			command.Flags().StringArrayVar(&in.clear, "clear", nil,
+				"Heat: the `NAME` of a stored value that a patch does not keep; may be repeated")
 			in.taskFlag(command)
 			in.oldTaskFlag(command)
 		},
@@ -115,7 +117,8 @@ func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
 		Example: "  fieldlock params " + verb.name + " " + verb.example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("params %s takes no arguments, but got %s; name files with flags, such as --definitions FILE", verb.name, strings.Join(args, ", "))
+				return fmt.Errorf("params %s takes no arguments, but got %s; name files with flags, such as "+
+					"--definitions FILE", verb.name, strings.Join(args, ", "))
 			}
 			return nil
 		},
@@ -137,9 +140,11 @@ func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "the `SYSTEM` of the definitions: "+strings.Join(dialectNames(), " or "))
+	flags.StringVar(&in.dialect, "dialect", dialectNames()[0],
+		"the `SYSTEM` of the definitions: "+strings.Join(dialectNames(), " or "))
 	in.output = addOutput(command, asText, asJSON)
-	flags.StringVar(&in.definitions, "definitions", "", "`FILE` of the KUDO params.yaml or OperatorVersion, or of the Heat template (required)")
+	flags.StringVar(&in.definitions, "definitions", "",
+		"`FILE` of the KUDO params.yaml or OperatorVersion, or of the Heat template (required)")
 	completeWith(command, "dialect", dialectNames()...)
 	verb.flags(in, command)
 	return command

@@ -51,7 +51,8 @@ func (d *dialect) evaluate(in *paramsInput) (*params.Report, error) {
 				has = append(has, v.name)
 			}
 		}
-		return nil, fmt.Errorf("--dialect %s has no %s: it has %s", d.name, in.verb, strings.Join(has[:len(has)-1], ", ")+" and "+has[len(has)-1])
+		return nil, fmt.Errorf("--dialect %s has no %s: it has %s",
+			d.name, in.verb, strings.Join(has[:len(has)-1], ", ")+" and "+has[len(has)-1])
 	}
 	return run(in)
 }
@@ -108,7 +109,8 @@ func updateInstance(in *paramsInput) (*params.Report, error) {
 	case in.oldDefinitions != "":
 		return nil, errors.New("--old-definitions makes it an upgrade: use fieldlock params upgrade")
 	case in.mode == modePatch || len(in.clear) > 0:
-		return nil, errors.New("--mode patch and --clear belong to Heat: KUDO keeps stored values, and a null in --values removes one")
+		return nil, errors.New("--mode patch and --clear belong to Heat: KUDO keeps stored values, and a null in " +
+			"--values removes one")
 	case in.mode != modePut:
 		return nil, fmt.Errorf("--mode is %q: it should be put or patch", in.mode)
 	}
@@ -198,7 +200,8 @@ func createStack(in *paramsInput) (*params.Report, error) {
 func updateStack(in *paramsInput) (*params.Report, error) {
 	switch {
 	case in.oldDefinitions == "":
-		return nil, errors.New("--old-definitions is missing: Heat's update goes from one template to another, which may be the same file")
+		return nil, errors.New("--old-definitions is missing: Heat's update goes from one template to another, which " +
+			"may be the same file")
 	case in.mode != modePut && in.mode != modePatch:
 		return nil, fmt.Errorf("--mode is %q: it should be put or patch", in.mode)
 	}

@@ -20,7 +20,8 @@ func newParamsEnhance(s streams) *cobra.Command {
 	var templates, live string
 	var output *format
 	command := &cobra.Command{
-		Use:   "enhance --templates FILE|DIR --instance NAME --operator NAME --operator-version V --plan P --phase P --step S --plan-uid UID",
+		Use: "enhance --templates FILE|DIR --instance NAME --operator NAME --operator-version V --plan P --phase P " +
+			"--step S --plan-uid UID",
 		Short: "Print manifests with the labels and annotations that KUDO adds to them",
 		Long: `enhance reads the rendered manifests of an operator and prints them with KUDO's marks (KEP-27): static labels on the
 objects and their templates; plan, phase, step, operator version and the plan's UID as annotations of the objects; and
@@ -31,11 +32,13 @@ that they have in --live, so nothing restarts. -o json prints one List instead o
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			for _, required := range []struct{ flag, value string }{
-				{"templates", templates}, {"instance", e.Instance}, {"operator", e.Operator}, {"operator-version", e.OperatorVersion},
+				{"templates", templates}, {"instance", e.Instance}, {"operator", e.Operator},
+				{"operator-version", e.OperatorVersion},
 				{"plan", e.Plan}, {"phase", e.Phase}, {"step", e.Step}, {"plan-uid", e.PlanUID},
 			} {
 				if required.value == "" {
-					return fmt.Errorf("--%s is missing: enhance needs it for its marks; see fieldlock params enhance --help", required.flag)
+					return fmt.Errorf("--%s is missing: enhance needs it for its marks; see fieldlock params enhance "+
+						"--help", required.flag)
 				}
 			}
 			objects, err := enhance(&manifest.Reader{Stdin: s.in}, e, templates, live)
@@ -54,7 +57,8 @@ that they have in --live, so nothing restarts. -o json prints one List instead o
 	flags.StringVar(&e.Phase, "phase", "", "`NAME` of the phase (required)")
 	flags.StringVar(&e.Step, "step", "", "`NAME` of the step (required)")
 	flags.StringVar(&e.PlanUID, "plan-uid", "", "`UID` of this run of the plan (required)")
-	flags.BoolVar(&e.Restart, "restart", false, "restart the pods; fieldlock params restart says whether that is needed")
+	flags.BoolVar(&e.Restart, "restart", false,
+		"restart the pods; fieldlock params restart says whether that is needed")
 	flags.StringVar(&live, "live", "", "`FILE` or directory of the objects as they are in the cluster")
 	output = addOutput(command, asText, asJSON)
 	return command
@@ -104,7 +108,8 @@ func liveOf(rendered map[string]any, live []map[string]any) (map[string]any, err
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a namespace", rendered["kind"], r.GetName())
+			return nil, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a "+
+				"namespace", rendered["kind"], r.GetName())
 		}
 		found = candidate
 	}
@@ -128,7 +133,8 @@ func readManifests(r *manifest.Reader, path string) ([]*yamldoc.Document, error)
 			apiVersion, _ := document.Object["apiVersion"].(string)
 			kind, _ := document.Object["kind"].(string)
 			if apiVersion == "" || kind == "" {
-				errs = append(errs, document.Errorf(nil, "the document has no apiVersion and kind: it should be a Kubernetes object"))
+				errs = append(errs, document.Errorf(nil,
+					"the document has no apiVersion and kind: it should be a Kubernetes object"))
 			}
 			documents = append(documents, document)
 		}

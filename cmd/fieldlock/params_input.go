@@ -34,8 +34,10 @@ type paramsInput struct {
 }
 
 func (in *paramsInput) valueFlags(command *cobra.Command) {
-	command.Flags().StringVar(&in.values, "values", "", "`FILE` of requested values, name: value (null removes), or the Instance to apply")
-	command.Flags().StringArrayVar(&in.set, "set", nil, "one requested value, `NAME=VALUE`; takes precedence over --values; may be repeated")
+	command.Flags().StringVar(&in.values, "values", "",
+		"`FILE` of requested values, name: value (null removes), or the Instance to apply")
+	command.Flags().StringArrayVar(&in.set, "set", nil,
+		"one requested value, `NAME=VALUE`; takes precedence over --values; may be repeated")
 }
 
 func (in *paramsInput) currentFlag(command *cobra.Command) {
@@ -51,7 +53,8 @@ func (in *paramsInput) taskFlag(command *cobra.Command) {
 }
 
 func (in *paramsInput) oldTaskFlag(command *cobra.Command) {
-	command.Flags().StringVar(&in.oldTask, "old-task", "", "`FILE` with the task before the operation, to show whether its child appears or goes")
+	command.Flags().StringVar(&in.oldTask, "old-task", "",
+		"`FILE` with the task before the operation, to show whether its child appears or goes")
 }
 
 // operationFlags adds the flags of a verb that evaluates any operation.
@@ -193,7 +196,8 @@ func (in *paramsInput) admit(operation string) (*admitted, error) {
 
 // tasksBefore returns the version before the operation with its tasks. An update without --old-task keeps the tasks; an
 // upgrade has the tasks of --old-task or of an old OperatorVersion.
-func (in *paramsInput) tasksBefore(operation string, version, old *kudo.OperatorVersion) (*kudo.OperatorVersion, error) {
+func (in *paramsInput) tasksBefore(operation string, version,
+	old *kudo.OperatorVersion) (*kudo.OperatorVersion, error) {
 	var was kudo.OperatorVersion
 	switch {
 	case old != nil:
@@ -225,7 +229,8 @@ func (a *admitted) report() *params.Report {
 	var children []params.Child
 	for _, child := range a.Children {
 		shown := params.Child{Child: child}
-		if i := slices.IndexFunc(a.before, func(before kudo.Child) bool { return before.Task == child.Task }); i >= 0 && a.operation != "install" {
+		if i := slices.IndexFunc(a.before, func(before kudo.Child) bool { return before.Task == child.Task }); i >= 0 &&
+			a.operation != "install" {
 			shown.Before = params.Presence(a.before[i].Present)
 		}
 		children = append(children, shown)

@@ -41,13 +41,15 @@ func readProject(t *trees) *project {
 	p.new, p.mistake = treeSettings(t.repo, t.new)
 	p.old, oldErr = treeSettings(t.repo, t.old)
 	if oldErr != nil {
-		p.remarks = append(p.remarks, "the settings of OLD do not count, except for locks and refused deletions: "+oldErr.Error())
+		p.remarks = append(p.remarks,
+			"the settings of OLD do not count, except for locks and refused deletions: "+oldErr.Error())
 	}
 	if p.mistake != nil {
 		return p
 	}
 	if names := settings.Postponed(p.new, p.old); names != nil {
-		p.remarks = append(p.remarks, fmt.Sprintf("%s: the change of %s takes effect after the merge", manifest.AcceptFile, strings.Join(names, ", ")))
+		p.remarks = append(p.remarks, fmt.Sprintf("%s: the change of %s takes effect after the merge",
+			manifest.AcceptFile, strings.Join(names, ", ")))
 	}
 	return p
 }
@@ -119,7 +121,8 @@ type externalFlags struct{ locks []string }
 
 func (o *externalFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.locks, "locks", nil,
-		"a `FILE` of locks on schemas that somebody else owns, besides those in "+manifest.AcceptFile+"; may be repeated")
+		"a `FILE` of locks on schemas that somebody else owns, besides those in "+manifest.AcceptFile+
+			"; may be repeated")
 }
 
 // external returns the external locks and aliases of both sides: those of the settings and of --locks. With t nil there

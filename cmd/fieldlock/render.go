@@ -57,7 +57,8 @@ Exit status: 0 everything was rendered or is listed as not covered, 2 a unit or 
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
 	cmd.Flags().StringVar(&c.git, "git", "", "read the files at a `REV` of the git repository")
-	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` that charts see, such as 1.36; by default the newest known one")
+	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "",
+		"the `MINOR` that charts see, such as 1.36; by default the newest known one")
 	c.unitFlags.flags(cmd)
 	c.output = addOutput(cmd, asText, asJSON)
 	return cmd
@@ -175,7 +176,8 @@ func (c *renderCommand) side(arg string, options *unit.Options) (*unit.Side, fun
 }
 
 // gitSide returns the tree of a repository: that of a revision, or the work tree.
-func (c *renderCommand) gitSide(repo *git.Repository, arg, below string, options *unit.Options) (*unit.Side, func(), error) {
+func (c *renderCommand) gitSide(repo *git.Repository, arg, below string,
+	options *unit.Options) (*unit.Side, func(), error) {
 	tree, root := c.tree, "."
 	if tree == nil {
 		var err error
@@ -246,7 +248,8 @@ func (d *deployed) add(set *unit.Set) {
 			if document.Object["apiVersion"] == nil || document.Object["kind"] == nil {
 				continue
 			}
-			files.Objects = append(files.Objects, deployedObject{document.File, document.Position().Line, document.Object, nil})
+			files.Objects = append(files.Objects,
+				deployedObject{document.File, document.Position().Line, document.Object, nil})
 		}
 	}
 	if len(files.Objects) > 0 {
@@ -298,7 +301,8 @@ func (d *deployed) write(w io.Writer) error {
 				}
 			}
 			text = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimLeft(text, "\n"), []byte("---\n")), []byte("\n"))
-			if _, err := fmt.Fprintf(w, "---\n# unit: %s\n# source: %s:%d\n%s\n", report.Printable(name), report.Printable(o.File), o.Line, text); err != nil {
+			if _, err := fmt.Fprintf(w, "---\n# unit: %s\n# source: %s:%d\n%s\n",
+				report.Printable(name), report.Printable(o.File), o.Line, text); err != nil {
 				return err
 			}
 		}

@@ -38,18 +38,24 @@ type sources struct {
 }
 
 func (o *sources) gitFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.git, "git", "", "compare with a `REV` of the git repository, or REV..REV2, REV...REV2, REV... (from the merge base)")
+	cmd.Flags().StringVar(&o.git, "git", "",
+		"compare with a `REV` of the git repository, or REV..REV2, REV...REV2, REV... (from the merge base)")
 }
 
 func (o *sources) renderFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.renders, "render", nil, "a `COMMAND` that prints manifests, run in the trees of OLD and NEW; may be repeated")
+	cmd.Flags().StringArrayVar(&o.renders, "render", nil,
+		"a `COMMAND` that prints manifests, run in the trees of OLD and NEW; may be repeated")
 	cmd.Flags().DurationVar(&o.timeout, "render-timeout", 5*time.Minute, "how long each command of --render may take")
 }
 
 func (o *sources) acceptFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` that lists accepted violations and findings; by default "+manifest.AcceptFile+" in the current directory, or at the root of the repository")
-	cmd.Flags().BoolVar(&o.advisory, "advisory", false, "print everything, and exit with 0 instead of 1; mode: advisory in "+manifest.AcceptFile+" does the same")
-	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "write an entry for each violation or finding of this run, and exit with 0")
+	cmd.Flags().StringVar(&o.accept, "accept", "",
+		"a `FILE` that lists accepted violations and findings; by default "+manifest.AcceptFile+
+			" in the current directory, or at the root of the repository")
+	cmd.Flags().BoolVar(&o.advisory, "advisory", false,
+		"print everything, and exit with 0 instead of 1; mode: advisory in "+manifest.AcceptFile+" does the same")
+	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false,
+		"write an entry for each violation or finding of this run, and exit with 0")
 }
 
 // trees are the two sides of a comparison in git.
@@ -314,6 +320,7 @@ func (o *sources) acceptAll(out io.Writer, entries func(reason string) []accept.
 	if err := manifest.WriteFile(path, data, ""); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s accepted in %s; give each entry its reason\n", report.Count(len(list), noun), report.Printable(path))
+	fmt.Fprintf(out, "%s accepted in %s; give each entry its reason\n",
+		report.Count(len(list), noun), report.Printable(path))
 	return nil
 }

@@ -32,12 +32,17 @@ type unitFlags struct {
 }
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
-	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, chart dependencies and pinned remote bases that changed units need and the tree lacks")
-	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
+	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil,
+		"a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its "+
+			"files; may be repeated")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false,
+		"download charts, chart dependencies and pinned remote bases that changed units need and the tree lacks")
+	cmd.Flags().StringVar(&o.cache, "fetch-cache", "",
+		"the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
-	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
+	cmd.Flags().IntVar(&o.memory, "unit-memory", 0,
+		"how much memory rendering one unit may take, in `MB` (default 1024)")
 }
 
 // unitOptions returns the options of package unit. kinds may be nil. p has the hosts of private networks that --fetch

@@ -60,7 +60,8 @@ func decode(data []byte) (map[string]any, error) {
 }
 
 func statusError(code int32, reason metav1.StatusReason, message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code,
+		Reason: reason, Message: message}}
 }
 
 // fail answers with an error of the API.

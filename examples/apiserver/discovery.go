@@ -18,7 +18,8 @@ func (f *keyFilter) discover(w http.ResponseWriter, r *http.Request) {
 		answer(w, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{}})
 		return
 	}
-	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+		Groups: []metav1.APIGroup{}}
 	names, err := f.groups()
 	if err != nil {
 		fail(w, err)
@@ -28,7 +29,8 @@ func (f *keyFilter) discover(w http.ResponseWriter, r *http.Request) {
 		var group metav1.APIGroup
 		found := ask(f.inner, r, func(r *http.Request) {
 			r.URL.Path = "/apis/" + name
-			*r = *r.WithContext(request.WithRequestInfo(r.Context(), &request.RequestInfo{Path: r.URL.Path, Verb: "get"}))
+			*r = *r.WithContext(request.WithRequestInfo(r.Context(),
+				&request.RequestInfo{Path: r.URL.Path, Verb: "get"}))
 		})
 		// A group whose CRDs are not established yet is not found, and comes with a later request.
 		if found.status == http.StatusOK && json.Unmarshal(found.body.Bytes(), &group) == nil {

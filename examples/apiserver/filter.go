@@ -42,7 +42,8 @@ func (f *keyFilter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	info, ok := request.RequestInfoFrom(r.Context())
-	if !ok || info.APIGroup != apiextensions.GroupName || info.APIVersion != "v1" || info.Resource != "customresourcedefinitions" {
+	if !ok || info.APIGroup != apiextensions.GroupName || info.APIVersion != "v1" ||
+		info.Resource != "customresourcedefinitions" {
 		f.inner.ServeHTTP(w, r)
 		return
 	}
@@ -75,7 +76,8 @@ func (f *keyFilter) read(w http.ResponseWriter, r *http.Request) {
 
 // write serves a create or an update of a whole CRD.
 func (f *keyFilter) write(w http.ResponseWriter, r *http.Request) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && !strings.HasSuffix(media, "json") && !strings.HasSuffix(media, "yaml") {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil &&
+		!strings.HasSuffix(media, "json") && !strings.HasSuffix(media, "yaml") {
 		f.inner.ServeHTTP(w, r) // protobuf and CBOR are written by clients with API types, which have no keys
 		return
 	}
@@ -98,7 +100,8 @@ func (f *keyFilter) stow(w http.ResponseWriter, r *http.Request, document map[st
 		return false
 	}
 	if ignored {
-		warning.AddWarning(r.Context(), "", "the annotation fieldlock.dev/locks says something else than the keys in the schemas, and was replaced")
+		warning.AddWarning(r.Context(), "",
+			"the annotation fieldlock.dev/locks says something else than the keys in the schemas, and was replaced")
 	}
 	return true
 }

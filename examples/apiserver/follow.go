@@ -66,7 +66,8 @@ func (f *follower) Validate(ctx context.Context, a k8sadmission.Attributes, o k8
 	}
 	served, err := f.lister().Get(resource.Resource + "." + resource.Group)
 	if err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("the CRD of %s is not there, so this update cannot be checked: %w", resource.GroupResource(), err))
+		return apierrors.NewInternalError(fmt.Errorf("the CRD of %s is not there, so this update cannot be checked: %w",
+			resource.GroupResource(), err))
 	}
 	f.load(served)
 	return f.plugin.Validate(ctx, a, o)

@@ -34,7 +34,8 @@ func (crdLint) Handles(operation admission.Operation) bool {
 
 // Validate refuses a CRD with new errors in its locks.
 func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetResource().GroupResource() != apiextensions.Resource("customresourcedefinitions") || a.GetSubresource() != "" {
+	if a.GetResource().GroupResource() != apiextensions.Resource("customresourcedefinitions") ||
+		a.GetSubresource() != "" {
 		return nil
 	}
 	after, errAfter := read(a.GetObject())
@@ -42,7 +43,8 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 		if _, errBefore := read(a.GetOldObject()); errBefore != nil && errBefore.Error() == errAfter.Error() {
 			return nil
 		}
-		return refuse(a, field.Invalid(field.NewPath("metadata", "annotations").Key(crd.AnnotationKey), field.OmitValueType{}, errAfter.Error()))
+		return refuse(a, field.Invalid(field.NewPath("metadata", "annotations").Key(crd.AnnotationKey),
+			field.OmitValueType{}, errAfter.Error()))
 	}
 	before, errBefore := read(a.GetOldObject())
 	if errBefore != nil {
@@ -94,7 +96,8 @@ func read(object runtime.Object) (*crd.CRD, error) {
 		return nil, nil
 	}
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
-	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(internal, v1, nil); err != nil {
+	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(internal,
+		v1, nil); err != nil {
 		return nil, fmt.Errorf("converting the CRD: %w", err)
 	}
 	return crd.FromObject(v1)

@@ -34,8 +34,10 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
 	o := Options{}
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:8443", "loopback `address` to serve at")
-	flags.StringVar(&o.DataDir, "data-dir", "", "`directory` for etcd, the certificate and a kubeconfig; a new temporary one, removed at the end, when empty")
-	badRequest := flags.Bool("bad-request", false, "refuse with 400 Bad Request, the proposal's wording, instead of 422 Invalid")
+	flags.StringVar(&o.DataDir, "data-dir", "",
+		"`directory` for etcd, the certificate and a kubeconfig; a new temporary one, removed at the end, when empty")
+	badRequest := flags.Bool("bad-request", false,
+		"refuse with 400 Bad Request, the proposal's wording, instead of 422 Invalid")
 	logs := flags.Bool("logs", false, "print what the API server logs")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil // the flag set has printed the flags
@@ -60,6 +62,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("serving at %s\ncertificate: %s\nkubeconfig: %s\n", s.ClientConfig.Host, s.ClientConfig.CAFile, s.Kubeconfig)
+	fmt.Printf("serving at %s\ncertificate: %s\nkubeconfig: %s\n",
+		s.ClientConfig.Host, s.ClientConfig.CAFile, s.Kubeconfig)
 	return s.Wait()
 }

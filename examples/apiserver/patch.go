@@ -100,7 +100,8 @@ func apply(form types.PatchType, document, patch []byte) ([]byte, error) {
 	}
 	patched, err := operations.Apply(document)
 	if err != nil {
-		return nil, statusError(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "the JSON patch cannot be applied: "+err.Error())
+		return nil, statusError(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+			"the JSON patch cannot be applied: "+err.Error())
 	}
 	return patched, nil
 }

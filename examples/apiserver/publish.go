@@ -130,7 +130,8 @@ func (f *keyFilter) publishDocument(w http.ResponseWriter, r *http.Request, mark
 	tag := hash(body)
 	if asked := r.URL.Query().Get("hash"); asked != "" {
 		if asked != tag {
-			http.Redirect(w, r, address(strings.TrimPrefix(r.URL.Path, "/openapi/v3/"), tag), http.StatusMovedPermanently)
+			http.Redirect(w, r, address(strings.TrimPrefix(r.URL.Path, "/openapi/v3/"), tag),
+				http.StatusMovedPermanently)
 			return
 		}
 		w.Header().Set("Cache-Control", "public, immutable")
@@ -147,7 +148,8 @@ func (f *keyFilter) publishDocument(w http.ResponseWriter, r *http.Request, mark
 		}
 		serve(w, r, media, tag, binary)
 	default:
-		fail(w, statusError(http.StatusNotAcceptable, "NotAcceptable", "the document is served as application/json or protobuf"))
+		fail(w, statusError(http.StatusNotAcceptable, "NotAcceptable",
+			"the document is served as application/json or protobuf"))
 	}
 }
 

@@ -129,7 +129,8 @@ func (s *Server) build(o Options, etcd string) (*genericserver.GenericAPIServer,
 	if err := running.ApplyTo(&config.Config); err != nil {
 		return nil, err
 	}
-	storage := options.NewEtcdOptions(storagebackend.NewDefaultConfig("/registry", extensions.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)))
+	storage := options.NewEtcdOptions(storagebackend.NewDefaultConfig("/registry",
+		extensions.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)))
 	storage.StorageConfig.Transport.ServerList = []string{etcd}
 	if err := storage.ApplyTo(&config.Config); err != nil {
 		return nil, err
@@ -139,7 +140,8 @@ func (s *Server) build(o Options, etcd string) (*genericserver.GenericAPIServer,
 	}
 	config.Authentication.Authenticator = authenticator.RequestFunc(administrator)
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
-	if err := options.NewAPIEnablementOptions().ApplyTo(&config.Config, extensions.DefaultAPIResourceConfigSource(), extensions.Scheme); err != nil {
+	if err := options.NewAPIEnablementOptions().ApplyTo(&config.Config, extensions.DefaultAPIResourceConfigSource(),
+		extensions.Scheme); err != nil {
 		return nil, err
 	}
 	names := openapi.NewDefinitionNamer(extensions.Scheme)
@@ -158,9 +160,11 @@ func (s *Server) build(o Options, etcd string) (*genericserver.GenericAPIServer,
 	server, err := (&extensions.Config{
 		GenericConfig: config,
 		ExtraConfig: extensions.ExtraConfig{
-			CRDRESTOptionsGetter: extensionsoptions.NewCRDRESTOptionsGetter(*storage, config.ResourceTransformers, config.StorageObjectCountTracker),
-			ServiceResolver:      noServices{},
-			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, noop.NewTracerProvider()),
+			CRDRESTOptionsGetter: extensionsoptions.NewCRDRESTOptionsGetter(*storage, config.ResourceTransformers,
+				config.StorageObjectCountTracker),
+			ServiceResolver: noServices{},
+			AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil,
+				config.LoopbackClientConfig, noop.NewTracerProvider()),
 		},
 	}).Complete().New(genericserver.NewEmptyDelegate())
 	if err != nil {
@@ -178,7 +182,8 @@ func (s *Server) serveAt(config *genericserver.RecommendedConfig, o Options) err
 	}
 	ip := net.ParseIP(host)
 	if ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("the address to listen at is %q: everybody is an administrator here, so it has to be of loopback, such as 127.0.0.1:8443", o.Listen)
+		return fmt.Errorf("the address to listen at is %q: everybody is an administrator here, so it has to be of "+
+			"loopback, such as 127.0.0.1:8443", o.Listen)
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
@@ -221,12 +226,14 @@ func (s *Server) writeKubeconfig(dir string) error {
 
 // administrator takes every client for one. The server's own client comes with a token and is known before.
 func administrator(*http.Request) (*authenticator.Response, bool, error) {
-	return &authenticator.Response{User: &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
+	return &authenticator.Response{User: &user.DefaultInfo{Name: "admin",
+		Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
 }
 
 // noServices resolves no services: conversion webhooks have to have URLs.
 type noServices struct{}
 
 func (noServices) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
-	return nil, fmt.Errorf("there are no services here, such as %s/%s: a conversion webhook needs a URL", namespace, name)
+	return nil, fmt.Errorf("there are no services here, such as %s/%s: a conversion webhook needs a URL",
+		namespace, name)
 }

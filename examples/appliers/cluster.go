@@ -51,7 +51,8 @@ func (c *cluster) prepare(ctx context.Context, crds string) error {
 	}
 	needed := []map[string]any{
 		{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}},
-		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}},
+		{"apiVersion": "v1", "kind": "ServiceAccount",
+			"metadata": map[string]any{"name": "default", "namespace": namespace}},
 	}
 	text, err := os.ReadFile(crds)
 	if err != nil {
@@ -70,7 +71,8 @@ func (c *cluster) prepare(ctx context.Context, crds string) error {
 			return err
 		}
 		u := &unstructured.Unstructured{Object: obj}
-		if _, err := resource.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "prepare", Force: true}); err != nil {
+		if _, err := resource.Apply(ctx, u.GetName(), u,
+			metav1.ApplyOptions{FieldManager: "prepare", Force: true}); err != nil {
 			return err
 		}
 		if obj["kind"] == "CustomResourceDefinition" {
@@ -81,7 +83,8 @@ func (c *cluster) prepare(ctx context.Context, crds string) error {
 	}
 	// Releases of an earlier run would be taken for those of this one.
 	secrets := c.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(namespace)
-	if err := secrets.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "owner=helm"}); err != nil {
+	if err := secrets.DeleteCollection(ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: "owner=helm"}); err != nil {
 		return err
 	}
 	return c.discover()
@@ -110,7 +113,8 @@ func (c *cluster) established(ctx context.Context, crd map[string]any) error {
 		err = nil
 		for _, version := range spec["versions"].([]any) {
 			name, _ := version.(map[string]any)["name"].(string)
-			resource := schema.GroupVersionResource{Group: spec["group"].(string), Version: name, Resource: names["plural"].(string)}
+			resource := schema.GroupVersionResource{Group: spec["group"].(string), Version: name,
+				Resource: names["plural"].(string)}
 			_, listed := c.client.Resource(resource).List(ctx, metav1.ListOptions{})
 			err = errors.Join(err, listed)
 		}
@@ -162,7 +166,8 @@ func (c *cluster) named(obj map[string]any, suffix string) map[string]any {
 	metadata := obj["metadata"].(map[string]any)
 	u := unstructured.Unstructured{Object: obj}
 	gvk := schema.FromAPIVersionAndKind(u.GetAPIVersion(), u.GetKind())
-	if mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+	if mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err == nil &&
+		mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 		metadata["namespace"] = namespace
 	}
 	if obj["kind"] != "CustomResourceDefinition" {
@@ -211,14 +216,16 @@ func (c *cluster) remove(ctx context.Context, obj map[string]any) {
 	u := unstructured.Unstructured{Object: obj}
 	grace := int64(0)
 	for range 300 {
-		if err := resource.Delete(ctx, u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
+		if err := resource.Delete(ctx, u.GetName(),
+			metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
 			return
 		}
 		if obj["kind"] == "Namespace" {
 			return // a controller that the test server does not have empties it
 		}
 		if obj["kind"] != "CustomResourceDefinition" { // the API server itself runs its finalizer
-			_, _ = resource.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, _ = resource.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{})
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -38,7 +38,8 @@ var methods = map[string][]string{
 }
 
 // all asks about all cases, and returns the number of answers and the wrong ones.
-func (f forecaster) all(ctx context.Context, cases []kindcase.Case, tools []tool) (asked int, wrong []string, err error) {
+func (f forecaster) all(ctx context.Context, cases []kindcase.Case,
+	tools []tool) (asked int, wrong []string, err error) {
 	for i, one := range cases {
 		for _, t := range tools {
 			metadata, _ := one.New["metadata"].(map[string]any)
@@ -64,7 +65,8 @@ func isHook(object map[string]any) bool {
 	return annotations["helm.sh/hook"] != ""
 }
 
-func (f forecaster) one(ctx context.Context, one kindcase.Case, t tool, suffix string) (asked int, wrong []string, err error) {
+func (f forecaster) one(ctx context.Context, one kindcase.Case, t tool,
+	suffix string) (asked int, wrong []string, err error) {
 	newObj, oldObj := f.named(one.New, suffix), f.named(one.Old, suffix)
 	if err := t.create(ctx, suffix, clone(oldObj)); err != nil {
 		return 0, nil, err
@@ -110,7 +112,8 @@ func (f forecaster) one(ctx context.Context, one kindcase.Case, t tool, suffix s
 	got := t.apply(ctx, suffix, clone(newObj))
 	for _, a := range answers {
 		if a.allowed != (got == nil) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s, --applier %q: the tool gets %v; check says %s", one.Name, t.name, a.applier, got, a.text))
+			wrong = append(wrong, fmt.Sprintf("%s: %s, --applier %q: the tool gets %v; check says %s",
+				one.Name, t.name, a.applier, got, a.text))
 		}
 	}
 	return len(answers), wrong, nil

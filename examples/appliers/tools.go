@@ -71,7 +71,8 @@ func newFlux(c *cluster, force bool) (tool, error) {
 	if err != nil {
 		return tool{}, err
 	}
-	manager := ssa.NewResourceManager(kube, nil, ssa.Owner{Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io"})
+	manager := ssa.NewResourceManager(kube,
+		nil, ssa.Owner{Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io"})
 	options := ssa.DefaultApplyOptions()
 	options.ForceSelector = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"}
 	options.Force, options.WaitTimeout = force, time.Minute

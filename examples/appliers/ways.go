@@ -63,7 +63,8 @@ func (k carrier) users() ([]user, error) {
 	}
 	replace := kubectl{k.kubeconfig, k.dir}.tool("kubectl replace --force", "rf", "replace --force").apply
 	argo := func(name, short string, methods ...applier.Method) user {
-		return user{named(name, short), applier.Applier{Tool: applier.ArgoCD, Methods: methods, Apply: "argocd app sync shop"}, replace}
+		return user{named(name, short),
+			applier.Applier{Tool: applier.ArgoCD, Methods: methods, Apply: "argocd app sync shop"}, replace}
 	}
 	flux := applier.Applier{Tool: applier.Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"}
 	helm := func(apply string, method applier.Method) applier.Applier {
@@ -94,7 +95,8 @@ func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, fail
 				return 0, nil, err
 			}
 			kind, _ := one.New["kind"].(string)
-			key := fmt.Sprint(kind, lock == "server", len(ways), len(ways) > 0 && strings.HasPrefix(ways[0], "kubectl patch "))
+			key := fmt.Sprint(kind, lock == "server", len(ways),
+				len(ways) > 0 && strings.HasPrefix(ways[0], "kubectl patch "))
 			if len(ways) == 0 || seen[key] {
 				continue
 			}
@@ -112,7 +114,8 @@ func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, fail
 					done++
 				}
 				if err != nil {
-					failures = append(failures, fmt.Sprintf("%s, %s (%s): %s: %v", one.Name, u.name, u.by.Tool, way, err))
+					failures = append(failures, fmt.Sprintf("%s, %s (%s): %s: %v",
+						one.Name, u.name, u.by.Tool, way, err))
 				}
 			}
 		}
@@ -127,7 +130,8 @@ func (k carrier) waysOut(u user, newObj, oldObj map[string]any) (ways []string, 
 		if err != nil {
 			return nil, err
 		}
-		files := []manifest.File{{Name: "crds.yaml", Path: "crds.yaml", Found: true}, {Name: k.file(), Path: k.file(), Found: true}}
+		files := []manifest.File{{Name: "crds.yaml", Path: "crds.yaml", Found: true},
+			{Name: k.file(), Path: k.file(), Found: true}}
 		for i, content := range [][]byte{k.crds, text} {
 			files[i].AppliedBy = u.by
 			files[i].Parse(content)
@@ -159,12 +163,14 @@ func decisive(way string) string {
 	if len(steps) == 1 {
 		return steps[0]
 	}
-	for _, other := range []string{"claimRef", "before data moves", "merge the change", "two changes", "--all-namespaces"} {
+	for _, other := range []string{"claimRef", "before data moves", "merge the change", "two changes",
+		"--all-namespaces"} {
 		if strings.Contains(way, other) {
 			return ""
 		}
 	}
-	around := []string{"create the headless Service", "the claims that exist", "kubectl patch pvc/", "kubectl rollout restart", "scale the pods", "kubectl label pods", "kubectl drain"}
+	around := []string{"create the headless Service", "the claims that exist", "kubectl patch pvc/",
+		"kubectl rollout restart", "scale the pods", "kubectl label pods", "kubectl drain"}
 	for _, step := range steps {
 		if !slices.ContainsFunc(around, func(begin string) bool { return strings.HasPrefix(step, begin) }) {
 			return step
@@ -181,7 +187,8 @@ var edits = regexp.MustCompile(`^(?:remove (\S+) from the manifest|change the ap
 
 // carryOut makes the old object, sees the new one refused, and carries out one way. tried is false for a way that is
 // for people to think about. The new object has to be there then, and it has to be another object if the way says so.
-func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, oldObj map[string]any, way string) (tried bool, err error) {
+func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, oldObj map[string]any,
+	way string) (tried bool, err error) {
 	command, _, _ := strings.Cut(way, applier.Comment)
 	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
 	edited := edits.FindStringSubmatch(way)
@@ -225,7 +232,8 @@ func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, o
 	if err != nil {
 		return true, err
 	}
-	if replaced, stays := before != after, edited != nil || strings.Contains(command, "kubectl patch "); replaced == stays {
+	if replaced, stays := before != after, edited != nil ||
+		strings.Contains(command, "kubectl patch "); replaced == stays {
 		return true, fmt.Errorf("the object is replaced: %t", replaced)
 	}
 	// The tool has nothing left to do.
@@ -262,7 +270,8 @@ func (k carrier) command(ctx context.Context, u user, release string, newObj map
 	}
 	if own != "" {
 		sh := exec.CommandContext(ctx, "sh", "-c", own)
-		sh.Env = append(os.Environ(), "PATH="+filepath.Dir(k.kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+k.kubeconfig, "HOME="+k.dir)
+		sh.Env = append(os.Environ(), "PATH="+filepath.Dir(k.kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"),
+			"KUBECONFIG="+k.kubeconfig, "HOME="+k.dir)
 		if out, err := sh.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}

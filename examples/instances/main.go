@@ -30,9 +30,11 @@ func main() {
 var operatorVersions = schema.GroupVersionResource{Group: "kudo.dev", Version: "v1beta1", Resource: "operatorversions"}
 
 func handler(client dynamic.Interface) http.Handler {
-	return &admission.Webhook{Handler: admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
+	return &admission.Webhook{Handler: admission.HandlerFunc(func(ctx context.Context,
+		request admission.Request) admission.Response {
 		find := func(ctx context.Context, name string) (*kudo.OperatorVersion, error) {
-			object, err := client.Resource(operatorVersions).Namespace(request.Namespace).Get(ctx, name, metav1.GetOptions{})
+			object, err := client.Resource(operatorVersions).Namespace(request.Namespace).Get(ctx, name,
+				metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}

@@ -122,7 +122,8 @@ func cluster(n int) object {
 	for i := range n {
 		tags[i] = fmt.Sprintf("tag-%d", i)
 		nodes[i] = object{
-			"name": fmt.Sprintf("node-%d", i), "zone": fmt.Sprintf("europe-west1-%c", 'a'+i%3), "weight": int64(i % 100), "schedulable": true,
+			"name": fmt.Sprintf("node-%d", i), "zone": fmt.Sprintf("europe-west1-%c", 'a'+i%3),
+			"weight": int64(i % 100), "schedulable": true,
 			"image":     fmt.Sprintf("registry.example.com/team/agent:v1.%d.0", i%30),
 			"labels":    object{"pool": fmt.Sprintf("pool-%d", i%10), "role": "worker"},
 			"resources": object{"cpu": "4", "memory": fmt.Sprintf("%dGi", 8+i%8)},
@@ -131,21 +132,26 @@ func cluster(n int) object {
 	}
 	condition := func(kind string) object {
 		return object{
-			"type": kind, "status": "True", "reason": "AsExpected", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": int64(3),
+			"type": kind, "status": "True", "reason": "AsExpected", "message": "",
+			"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": int64(3),
 		}
 	}
 	return object{
 		"apiVersion": "example.com/v1", "kind": "Cluster",
 		"metadata": object{
-			"name": "main", "namespace": "default", "uid": "0c9a5b1e-54f1-4a52-9c5e-7d1a4c0fbd7e", "resourceVersion": "1001", "generation": int64(3),
-			"creationTimestamp": "2026-01-01T00:00:00Z", "labels": object{"app.kubernetes.io/name": "main", "app.kubernetes.io/managed-by": "operator"},
+			"name": "main", "namespace": "default", "uid": "0c9a5b1e-54f1-4a52-9c5e-7d1a4c0fbd7e",
+			"resourceVersion": "1001", "generation": int64(3),
+			"creationTimestamp": "2026-01-01T00:00:00Z",
+			"labels":            object{"app.kubernetes.io/name": "main", "app.kubernetes.io/managed-by": "operator"},
 			"managedFields": []any{object{
-				"manager": "kubectl", "operation": "Apply", "apiVersion": "example.com/v1", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+				"manager": "kubectl", "operation": "Apply", "apiVersion": "example.com/v1",
+				"time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
 				"fieldsV1": object{"f:spec": object{"f:class": object{}, "f:replicas": object{}, "f:nodes": object{}}},
 			}},
 		},
-		"spec":   object{"class": "standard", "replicas": int64(3), "nodes": nodes, "tags": tags},
-		"status": object{"conditions": []any{condition("Ready"), condition("Progressing")}, "observedGeneration": int64(3)},
+		"spec": object{"class": "standard", "replicas": int64(3), "nodes": nodes, "tags": tags},
+		"status": object{"conditions": []any{condition("Ready"), condition("Progressing")},
+			"observedGeneration": int64(3)},
 	}
 }
 

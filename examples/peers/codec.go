@@ -73,7 +73,8 @@ func leftOut() []string {
 
 // againstDecoding returns a row for each codec that compares part, which checks two texts as they are, with decoding
 // them and calling check. The target is about serverCodec.
-func againstDecoding(part *subject, newJSON, oldJSON []byte, target float64, check func(newObj, oldObj object) bool) []row {
+func againstDecoding(part *subject, newJSON, oldJSON []byte, target float64,
+	check func(newObj, oldObj object) bool) []row {
 	var rows []row
 	for _, c := range codecs() {
 		peer := must(c.name+" and check", func() bool {

@@ -60,7 +60,9 @@ func largeLists() ([]group, error) {
 	}
 	joinTags := must("a hash join by hand", func() bool { return joinedTags(moved, oldObj) })
 	joinZones := must("a hash join by hand", func() bool { return joinedZones(moved, oldObj) })
-	joinBoth := must("a hash join by hand", func() bool { return joinedTags(moved, oldObj) && joinedZones(moved, oldObj) })
+	joinBoth := must("a hash join by hand", func() bool {
+		return joinedTags(moved, oldObj) && joinedZones(moved, oldObj)
+	})
 	index := &subject{name: "an index of each", do: func() {
 		spec := oldObj["spec"].(object)
 		listindex.NewIndex(spec["tags"].([]any), listindex.JSON{})
@@ -79,7 +81,9 @@ func largeLists() ([]group, error) {
 		newTags[n/2] = "another"
 		newObj, oldObj := object{"spec": object{"tags": newTags}}, object{"spec": object{"tags": oldTags}}
 		rows = append(rows, row{
-			part: must(fmt.Sprintf("one of %d in the set changed", n), func() bool { return len(tags.ValidateUpdate(newObj, oldObj)) == 1 }),
+			part: must(fmt.Sprintf("one of %d in the set changed", n), func() bool {
+				return len(tags.ValidateUpdate(newObj, oldObj)) == 1
+			}),
 			peer: must("a hash join by hand", func() bool { return !joinedTags(newObj, oldObj) }), target: 6,
 		})
 	}

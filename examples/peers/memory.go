@@ -83,7 +83,8 @@ func inMemoryOf(n int) (group, error) {
 		target float64
 	}{
 		{"set, items, scalar locked", parts, newObj, 1.1},
-		{"keys locked", map[string]object{"nodes": {"x-kubernetes-immutable-keys": true}, "nodes.name": immutable}, newObj, 0.35},
+		{"keys locked", map[string]object{"nodes": {"x-kubernetes-immutable-keys": true}, "nodes.name": immutable},
+			newObj, 0.35},
 		{"set, items shuffled", parts, moved, 2.5},
 	} {
 		s, err := check(r.name, r.locks, r.newObj)
@@ -118,7 +119,8 @@ func inMemoryOf(n int) (group, error) {
 		target float64
 	}{
 		{must("reflect.DeepEqual", func() bool { return reflect.DeepEqual(newObj["spec"], oldObj["spec"]) }), 12},
-		{must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(newObj["spec"], oldObj["spec"]) }), 0},
+		{must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(newObj["spec"], oldObj["spec"]) }),
+			0},
 		{merge, 0},
 		{must("go-cmp", func() bool { return cmp.Equal(newObj["spec"], oldObj["spec"]) }), 0},
 		{celRule, 150},
@@ -136,7 +138,8 @@ func structural(schema object) (*apiextensions.JSONSchemaProps, *structuralschem
 		return nil, nil, err
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1,
+		&internal, nil); err != nil {
 		return nil, nil, err
 	}
 	s, err := structuralschema.NewStructural(&internal)

@@ -58,13 +58,15 @@ func drawing(groups []group) []byte {
 	}
 	bottom := p.y
 	out := &picture{}
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Speed of fieldlock and its alternatives">`+"\n",
+	fmt.Fprintf(out,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Speed of fieldlock and its alternatives">`+"\n",
 		plotWidth, bottom+10, plotWidth, bottom+10)
 	out.WriteString(style)
 	out.y = 20
 	out.text(0, "title", "start", "How long each alternative takes, as a multiple of the time of fieldlock")
 	out.y += lineHeight
-	out.text(0, "note", "start", "Processor time for the same work, logarithmic. Right of the line at 1× fieldlock is faster. The red stroke is the target.")
+	out.text(0, "note", "start", "Processor time for the same work, logarithmic. Right of the line at 1× fieldlock "+
+		"is faster. The red stroke is the target.")
 	for _, times := range []float64{1, 10, 100, 1_000} {
 		class := "grid"
 		if times == 1 {

@@ -16,7 +16,8 @@ type realResource struct {
 
 var realResources = []realResource{
 	{"HTTPRoute", "sigs.k8s.io/gateway-api", "v1.7.0", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
-	{"Cluster API Cluster", "sigs.k8s.io/cluster-api", "v1.14.2", "core/config/crd/bases/cluster.x-k8s.io_clusters.yaml"},
+	{"Cluster API Cluster", "sigs.k8s.io/cluster-api", "v1.14.2",
+		"core/config/crd/bases/cluster.x-k8s.io_clusters.yaml"},
 	{"Karpenter NodePool", "sigs.k8s.io/karpenter", "v1.15.0", "pkg/apis/crds/karpenter.sh_nodepools.yaml"},
 }
 

@@ -48,7 +48,8 @@ func collect(errs *field.ErrorList, path *field.Path, newObj, oldObj object) boo
 	if newChild != nil && oldChild != nil {
 		at := path.Child("child")
 		if collect(errs, at, newChild, oldChild) {
-			*errs = append(*errs, field.Invalid(at, newChild, "field is immutable: it may not be modified once set").WithOrigin("NoModify"))
+			*errs = append(*errs, field.Invalid(at, newChild,
+				"field is immutable: it may not be modified once set").WithOrigin("NoModify"))
 			differs = true
 		}
 	}
@@ -64,7 +65,8 @@ func refusedUpdates() ([]group, error) {
 			return nil, err
 		}
 		g := group{
-			title:      map[bool]string{false: "Refused at every level", true: "Refused at every level, normalized"}[normalized],
+			title: map[bool]string{false: "Refused at every level",
+				true: "Refused at every level, normalized"}[normalized],
 			conclusion: "An error for each level costs at most five times what a loop written by hand takes.",
 		}
 		for _, depth := range []int{100, 200, 400} {
@@ -87,7 +89,9 @@ func refusedAt(locks *immutability.Validator, depth int) []row {
 		return len(errs) == depth
 	}
 	rows := []row{{
-		part:   must(fmt.Sprintf("depth %d, decoded", depth), func() bool { return len(locks.ValidateUpdate(newObj, oldObj)) == depth }),
+		part: must(fmt.Sprintf("depth %d, decoded", depth), func() bool {
+			return len(locks.ValidateUpdate(newObj, oldObj)) == depth
+		}),
 		peer:   must("by hand", func() bool { return byHand(newObj, oldObj) }),
 		target: 5,
 	}}

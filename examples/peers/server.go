@@ -38,7 +38,9 @@ func besideServer() ([]group, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		serve := &subject{name: fmt.Sprintf("%s, %.1f KB", name, float64(len(text))/1000), do: func() { handle(text, s, v) }}
+		serve := &subject{name: fmt.Sprintf("%s, %.1f KB", name, float64(len(text))/1000), do: func() {
+			handle(text, s, v)
+		}}
 		schema["properties"].(object)["spec"].(object)["x-kubernetes-immutable"] = true
 		locks, err := compile(schema)
 		if err != nil {
@@ -60,7 +62,8 @@ func besideServer() ([]group, error) {
 			return nil, err
 		}
 	}
-	return []group{{"Check / decode, prune, default and validate", "An API server that checks locks works at most 1 % more for them.", rows}}, nil
+	return []group{{"Check / decode, prune, default and validate",
+		"An API server that checks locks works at most 1 % more for them.", rows}}, nil
 }
 
 // handle is what an API server does with a custom resource that it receives.

@@ -52,11 +52,13 @@ func goCluster(n int) *Cluster {
 		weight := int32(i % 100)
 		c.Spec.Tags = append(c.Spec.Tags, fmt.Sprintf("tag-%d", i))
 		c.Spec.Nodes = append(c.Spec.Nodes, Node{
-			Name: fmt.Sprintf("node-%d", i), Zone: fmt.Sprintf("europe-west1-%c", 'a'+i%3), Weight: &weight, Schedulable: true,
-			Image:     fmt.Sprintf("registry.example.com/team/agent:v1.%d.0", i%30),
-			Labels:    map[string]string{"pool": fmt.Sprintf("pool-%d", i%10), "role": "worker"},
-			Resources: map[string]resource.Quantity{"cpu": resource.MustParse("4"), "memory": resource.MustParse(fmt.Sprintf("%dGi", 8+i%8))},
-			Ports:     []int32{80, 443},
+			Name: fmt.Sprintf("node-%d", i), Zone: fmt.Sprintf("europe-west1-%c", 'a'+i%3),
+			Weight: &weight, Schedulable: true,
+			Image:  fmt.Sprintf("registry.example.com/team/agent:v1.%d.0", i%30),
+			Labels: map[string]string{"pool": fmt.Sprintf("pool-%d", i%10), "role": "worker"},
+			Resources: map[string]resource.Quantity{"cpu": resource.MustParse("4"),
+				"memory": resource.MustParse(fmt.Sprintf("%dGi", 8+i%8))},
+			Ports: []int32{80, 443},
 		})
 	}
 	return c
@@ -66,11 +68,14 @@ func goCluster(n int) *Cluster {
 
 func sameSpec(a, b *ClusterSpec) bool {
 	return a.Class == b.Class && a.Region == b.Region && sameNumber(a.Replicas, b.Replicas) && a.Paused == b.Paused &&
-		slices.Equal(a.Tags, b.Tags) && slices.EqualFunc(a.Nodes, b.Nodes, func(x, y Node) bool { return sameNode(&x, &y) })
+		slices.Equal(a.Tags, b.Tags) && slices.EqualFunc(a.Nodes, b.Nodes, func(x, y Node) bool {
+		return sameNode(&x, &y)
+	})
 }
 
 func sameNode(a, b *Node) bool {
-	return a.Name == b.Name && a.Zone == b.Zone && a.Image == b.Image && sameNumber(a.Weight, b.Weight) && a.Schedulable == b.Schedulable &&
+	return a.Name == b.Name && a.Zone == b.Zone && a.Image == b.Image && sameNumber(a.Weight, b.Weight) &&
+		a.Schedulable == b.Schedulable &&
 		maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Ports, b.Ports) &&
 		maps.EqualFunc(a.Resources, b.Resources, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
 }
@@ -156,15 +161,21 @@ func goTypesOf(n int) (group, error) {
 	}
 	path := field.NewPath("spec")
 	rows := []row{
-		{part: whole, peer: must("by hand", func() bool { return sameSpec(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
-		{part: whole, peer: must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(&newObj.Spec, &oldObj.Spec) }), target: 10, atLeast: true},
+		{part: whole, peer: must("by hand", func() bool { return sameSpec(&newObj.Spec, &oldObj.Spec) }),
+			target: 1.5, noAllocs: true},
+		{part: whole, peer: must("equality.Semantic",
+			func() bool { return equality.Semantic.DeepEqual(&newObj.Spec, &oldObj.Spec) }), target: 10, atLeast: true},
 		{part: scalars, peer: must("two ValidateImmutableField", func() bool {
-			return len(validation.ValidateImmutableField(newObj.Spec.Class, oldObj.Spec.Class, path.Child("class"))) == 0 &&
-				len(validation.ValidateImmutableField(newObj.Spec.Paused, oldObj.Spec.Paused, path.Child("paused"))) == 0
+			return len(validation.ValidateImmutableField(newObj.Spec.Class, oldObj.Spec.Class,
+				path.Child("class"))) == 0 &&
+				len(validation.ValidateImmutableField(newObj.Spec.Paused, oldObj.Spec.Paused,
+					path.Child("paused"))) == 0
 		}), target: 1, noAllocs: true},
 		{part: scalars, unit: inNanos, target: 150, noAllocs: true},
-		{part: inOrder, peer: must("by hand, in place", func() bool { return sameTagsAndZones(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
-		{part: anyOrder, peer: must("by hand, joined", func() bool { return joinedTagsAndZones(&moved.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
+		{part: inOrder, peer: must("by hand, in place",
+			func() bool { return sameTagsAndZones(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
+		{part: anyOrder, peer: must("by hand, joined",
+			func() bool { return joinedTagsAndZones(&moved.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
 	}
 	title := fmt.Sprintf("Go types, %d nodes", n)
 	return group{title, "About as fast as code written by hand for the type.", rows}, nil

@@ -23,10 +23,14 @@ func webhook(locks map[string]object) (http.Handler, error) {
 		return nil, err
 	}
 	crd := encoded(object{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": "clusters.example.com"},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": object{"name": "clusters.example.com"},
 		"spec": object{
-			"group": "example.com", "scope": "Namespaced", "names": object{"kind": "Cluster", "plural": "clusters", "singular": "cluster", "listKind": "ClusterList"},
-			"versions": []any{object{"name": "v1", "served": true, "storage": true, "schema": object{"openAPIV3Schema": schema}}},
+			"group": "example.com", "scope": "Namespaced",
+			"names": object{"kind": "Cluster", "plural": "clusters", "singular": "cluster",
+				"listKind": "ClusterList"},
+			"versions": []any{object{"name": "v1", "served": true, "storage": true,
+				"schema": object{"openAPIV3Schema": schema}}},
 		},
 	})
 	kinds, err := loader.New().Read("clusters.yaml", crd)
@@ -58,7 +62,8 @@ func decodingWebhook(c codec) http.HandlerFunc {
 		oldObj, oldErr := c.object(review.Request.OldObject.Raw)
 		if newErr != nil || oldErr != nil || !sameClassAndZones(newObj, oldObj) {
 			response.Allowed = false
-			response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "field is immutable"}
+			response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity,
+				Reason: metav1.StatusReasonInvalid, Message: "field is immutable"}
 		}
 		review.Request, review.Response = nil, response
 		answer, err := c.marshal(review)
@@ -95,15 +100,18 @@ func sameClassAndZones(newObj, oldObj object) bool {
 
 // reviewOf is the AdmissionReview of an update as an API server sends it.
 func reviewOf(newObj, oldObj object) []byte {
-	kind, resource := object{"group": "example.com", "version": "v1", "kind": "Cluster"}, object{"group": "example.com", "version": "v1", "resource": "clusters"}
+	kind, resource := object{"group": "example.com", "version": "v1", "kind": "Cluster"}, object{"group": "example.com",
+		"version": "v1", "resource": "clusters"}
 	return encoded(object{
 		"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
 		"request": object{
-			"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-			"name": "main", "namespace": "default", "operation": "UPDATE", "dryRun": false,
-			"userInfo": object{"username": "admin", "uid": "014fbff9a07c", "groups": []any{"system:authenticated", "admins"}},
-			"options":  object{"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl-edit"},
-			"object":   newObj, "oldObject": oldObj,
+			"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "kind": kind, "resource": resource, "requestKind": kind,
+			"requestResource": resource,
+			"name":            "main", "namespace": "default", "operation": "UPDATE", "dryRun": false,
+			"userInfo": object{"username": "admin", "uid": "014fbff9a07c",
+				"groups": []any{"system:authenticated", "admins"}},
+			"options": object{"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl-edit"},
+			"object":  newObj, "oldObject": oldObj,
 		},
 	})
 }
@@ -146,10 +154,12 @@ func inWebhook() ([]group, error) {
 			allowed := fmt.Sprintf(`"allowed":%t`, r.allowed)
 			part := answer(r.name, ours, allowed)
 			if !r.allowed {
-				part = answer(r.name, ours, allowed, fmt.Sprintf(`"field":"spec.nodes[%d].zone"`, n-1), "last applied by kubectl")
+				part = answer(r.name, ours, allowed, fmt.Sprintf(`"field":"spec.nodes[%d].zone"`, n-1),
+					"last applied by kubectl")
 			}
 			for i, c := range codecs() {
-				compared := row{part: part, peer: answer(c.name+" and compare", decodingWebhook(c), allowed), atLeast: true}
+				compared := row{part: part, peer: answer(c.name+" and compare", decodingWebhook(c), allowed),
+					atLeast: true}
 				if i == 0 {
 					compared.target = r.target
 				}

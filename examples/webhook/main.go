@@ -78,19 +78,27 @@ func parse(args []string) (settings, error) {
 	var deleting bool
 	var users, groups words
 	f := flag.NewFlagSet("webhook", flag.ContinueOnError)
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server; $KUBECONFIG, the service account of the pod or ~/.kube/config when empty")
+	f.StringVar(&s.kubeconfig, "kubeconfig", "",
+		"`file` that says how to reach the API server; $KUBECONFIG, the service account of the pod or ~/.kube/config "+
+			"when empty")
 	f.IntVar(&s.port, "port", 9443, "port of the webhook, with TLS")
 	f.StringVar(&s.certDir, "cert-dir", "/certs", "folder of tls.crt and tls.key; they are read again when they change")
-	f.StringVar(&s.clientCA, "client-ca", "", "file in -cert-dir: only clients with a certificate of this authority are answered; the API server has to be configured to send one")
+	f.StringVar(&s.clientCA, "client-ca", "",
+		"file in -cert-dir: only clients with a certificate of this authority are answered; the API server has to be "+
+			"configured to send one")
 	f.StringVar(&s.healthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
 	f.StringVar(&mode, "mode", "enforce", "what happens to an update that breaks a lock: enforce, warn or audit")
 	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
-	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: enforce, which refuses it, warn or audit")
-	f.BoolVar(&s.readyWithFaults, "ready-with-faults", false, "be ready although the locks of some kinds cannot be read; their updates are refused")
+	f.StringVar(&gaps, "version-gaps", "warn",
+		"what happens to an update through a served version that leaves free what another one locks: enforce, which "+
+			"refuses it, warn or audit")
+	f.BoolVar(&s.readyWithFaults, "ready-with-faults", false,
+		"be ready although the locks of some kinds cannot be read; their updates are refused")
 	f.IntVar(&code, "status-code", http.StatusUnprocessableEntity, "status of a refusal: 422 or 400")
 	f.BoolVar(&deleting, "exempt-deleting", false, "let updates of objects pass that are being deleted")
-	f.StringVar(&dryRun, "exempt-dry-run", "", "let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
+	f.StringVar(&dryRun, "exempt-dry-run", "",
+		"let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
 	f.Var(&users, "exempt-user", "let updates by this user pass; may be given several times")
 	f.Var(&groups, "exempt-group", "let updates by members of this group pass; may be given several times")
 	if err := f.Parse(args); err != nil {
@@ -99,7 +107,8 @@ func parse(args []string) (settings, error) {
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("%q is not a flag: the webhook takes only flags", f.Arg(0))
 	}
-	modes := map[string]admission.Mode{"enforce": admission.ModeEnforce, "warn": admission.ModeWarn, "audit": admission.ModeAudit}
+	modes := map[string]admission.Mode{"enforce": admission.ModeEnforce, "warn": admission.ModeWarn,
+		"audit": admission.ModeAudit}
 	m, ok := modes[mode]
 	if !ok {
 		return s, fmt.Errorf("-mode is %q: it is enforce, warn or audit", mode)
@@ -108,7 +117,8 @@ func parse(args []string) (settings, error) {
 	if !ok {
 		return s, fmt.Errorf("-version-gaps is %q: it is enforce, warn or audit", gaps)
 	}
-	policies := map[string]admissionregistrationv1.FailurePolicyType{"fail": admissionregistrationv1.Fail, "ignore": admissionregistrationv1.Ignore}
+	policies := map[string]admissionregistrationv1.FailurePolicyType{"fail": admissionregistrationv1.Fail,
+		"ignore": admissionregistrationv1.Ignore}
 	p, ok := policies[policy]
 	if !ok {
 		return s, fmt.Errorf("-failure-policy is %q: it is fail or ignore", policy)

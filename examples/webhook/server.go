@@ -38,7 +38,8 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Metrics:                metricsserver.Options{BindAddress: s.metricsAddr},
 		HealthProbeBindAddress: s.healthAddr,
-		WebhookServer:          webhook.NewServer(webhook.Options{Port: s.port, CertDir: s.certDir, ClientCAName: s.clientCA}),
+		WebhookServer: webhook.NewServer(webhook.Options{Port: s.port, CertDir: s.certDir,
+			ClientCAName: s.clientCA}),
 	})
 	if err != nil {
 		return err

@@ -100,15 +100,19 @@ func (m module) write(known map[string]bool) error {
 		p.Kinds = append(p.Kinds, kinds...)
 		proof.Add(one)
 	}
-	slices.SortStableFunc(p.Kinds, func(a, b *crdfacts.Kind) int { return strings.Compare(a.Group+" "+a.Kind, b.Group+" "+b.Kind) })
+	slices.SortStableFunc(p.Kinds, func(a, b *crdfacts.Kind) int {
+		return strings.Compare(a.Group+" "+a.Kind, b.Group+" "+b.Kind)
+	})
 	ruled := 0
 	for _, k := range p.Kinds {
 		if len(k.Rows) > 0 {
 			ruled++
 		}
 	}
-	fmt.Printf("%s %s: %d CRDs, %d kinds with rules; %d rules: %d as locks, %d open; %d updates: %d of %d refusals found, %d of %d false\n",
-		m.project, p.Version, len(crds), ruled, proof.Rules, proof.Locks, proof.Open, proof.Updates, proof.Found, proof.Refused, proof.False, proof.Refusals)
+	fmt.Printf("%s %s: %d CRDs, %d kinds with rules; %d rules: %d as locks, %d open; %d updates: %d of %d refusals "+
+		"found, %d of %d false\n",
+		m.project, p.Version, len(crds), ruled, proof.Rules, proof.Locks, proof.Open, proof.Updates, proof.Found,
+		proof.Refused, proof.False, proof.Refusals)
 	for _, name := range proof.Unproved {
 		fmt.Println("  unproved:", name)
 	}

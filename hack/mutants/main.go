@@ -34,10 +34,11 @@ import (
 )
 
 var (
-	number   = flag.Int("n", 60, "mutants of each package")
-	seed     = flag.Int64("seed", 1, "seed of the sample")
-	files    = flag.String("files", "", "mutate only files whose path contains this text")
-	limit    = flag.Duration("limit", 10*time.Second, "time that a mutant may take, beyond three times the time without one")
+	number = flag.Int("n", 60, "mutants of each package")
+	seed   = flag.Int64("seed", 1, "seed of the sample")
+	files  = flag.String("files", "", "mutate only files whose path contains this text")
+	limit  = flag.Duration("limit", 10*time.Second,
+		"time that a mutant may take, beyond three times the time without one")
 	parallel = flag.Int("p", 2, "mutants that are tried at once")
 	with     = flag.String("with", "", "other packages whose tests run too, separated by commas")
 	only     = flag.String("only", "", "numbers of the mutants to try, separated by commas; \"\" for all")
@@ -51,12 +52,15 @@ func main() {
 	mutants, targets := weave(dir, flag.Args())
 	if *only != "" {
 		numbers := strings.Split(*only, ",")
-		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool { return !slices.Contains(numbers, fmt.Sprint(m.id)) })
+		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool {
+			return !slices.Contains(numbers, fmt.Sprint(m.id))
+		})
 	}
 	if *with != "" {
 		targets = append(targets, strings.Split(*with, ",")...)
 	}
-	list := output(append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, targets...)...)
+	list := output(append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"},
+		targets...)...)
 	for line := range strings.Lines(list) {
 		path, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
 		try(mutants, dir, path, folder)
@@ -102,7 +106,8 @@ func output(args ...string) string {
 
 // try runs the tests of a package: without a mutant, when they must pass, and then with each mutant that they reach.
 func try(mutants []*mutant, dir, path, folder string) {
-	binary, reached, overlay := filepath.Join(dir, "test"), must(os.MkdirTemp(dir, "reached")), "-overlay="+filepath.Join(dir, "overlay.json")
+	binary, reached, overlay := filepath.Join(dir, "test"), must(os.MkdirTemp(dir, "reached")), "-overlay="+
+		filepath.Join(dir, "overlay.json")
 	output("test", "-c", "-vet=off", overlay, "-o", binary, path)
 	environment := apart(dir, folder, overlay)
 	run := func(limit time.Duration, variable string, args ...string) ([]byte, error) {
@@ -156,7 +161,8 @@ func (m *mutant) String() string {
 	case m.late:
 		note = " (took too long)"
 	}
-	return fmt.Sprintf("%d %s:%d: %s%s", m.id, m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, note)
+	return fmt.Sprintf("%d %s:%d: %s%s",
+		m.id, m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, note)
 }
 
 // finder collects the mutants of files.
@@ -167,7 +173,8 @@ type finder struct {
 }
 
 func (f *finder) add(n ast.Node, change, form string, nodes ...ast.Node) {
-	f.found = append(f.found, &mutant{start: f.offset(n.Pos()), end: f.offset(n.End()), change: change, form: form, nodes: nodes, file: f.source})
+	f.found = append(f.found, &mutant{start: f.offset(n.Pos()), end: f.offset(n.End()), change: change, form: form,
+		nodes: nodes, file: f.source})
 }
 
 // negate adds the opposite of a condition, once.
@@ -248,7 +255,8 @@ func (f *finder) statements(list []ast.Stmt) {
 					f.add(result, "return true for "+f.line(result), "(mutantOn(#) || ([X]))", result)
 				}
 			}
-		case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.BranchStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt, *ast.IfStmt:
+		case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.BranchStmt, *ast.DeferStmt, *ast.GoStmt,
+			*ast.SendStmt, *ast.IfStmt:
 			f.add(s, "drop "+f.line(s), "if !mutantOn(#) { [X] }", s)
 		}
 	}
@@ -273,9 +281,12 @@ func parse(set *token.FileSet, path, text string) *source {
 // weave writes the packages with samples of their mutants, and the overlay that makes the go command read them.
 func weave(dir string, patterns []string) (all []*mutant, packages []string) {
 	exports, set, replaced := map[string]string{}, token.NewFileSet(), map[string]string{}
-	compiled := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	compiled := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	random := rand.New(rand.NewSource(*seed))
-	list := output(append([]string{"list", "-export", "-deps", "-json", "cmp", "os", "path/filepath", "strconv", "sync"}, patterns...)...)
+	list := output(append([]string{"list", "-export", "-deps", "-json", "cmp", "os", "path/filepath", "strconv",
+		"sync"}, patterns...)...)
 	for d := json.NewDecoder(strings.NewReader(list)); d.More(); {
 		var p struct {
 			ImportPath, Dir, Name, Export string
@@ -299,7 +310,8 @@ func weave(dir string, patterns []string) (all []*mutant, packages []string) {
 			must(0, os.WriteFile(replaced[s.path], []byte(s.woven(chosen)), 0o600))
 		}
 	}
-	must(0, os.WriteFile(filepath.Join(dir, "overlay.json"), must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
+	must(0, os.WriteFile(filepath.Join(dir, "overlay.json"),
+		must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
 	return all, packages
 }
 
@@ -334,7 +346,9 @@ func sample(sources []*source, last int, random *rand.Rand, config *types.Config
 // woven returns the text of the file with all its mutants in it.
 func (s *source) woven(mutants []*mutant) string {
 	mutants = slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.file != s })
-	slices.SortStableFunc(mutants, func(a, b *mutant) int { return cmp.Or(a.start-b.start, b.end-a.end, len(a.nodes)-len(b.nodes)) })
+	slices.SortStableFunc(mutants, func(a, b *mutant) int {
+		return cmp.Or(a.start-b.start, b.end-a.end, len(a.nodes)-len(b.nodes))
+	})
 	return s.part(0, len(s.text), mutants)
 }
 
@@ -348,7 +362,8 @@ func (s *source) part(start, end int, mutants []*mutant) string {
 		b.WriteString(s.text[start:m.start])
 		pairs := []string{"#", fmt.Sprint(m.id)}
 		for j, n := range m.nodes {
-			pairs = append(pairs, []string{"[X]", "[Y]"}[j], s.part(s.offset(n.Pos()), s.offset(n.End()), mutants[i+1:]))
+			pairs = append(pairs, []string{"[X]", "[Y]"}[j],
+				s.part(s.offset(n.Pos()), s.offset(n.End()), mutants[i+1:]))
 		}
 		strings.NewReplacer(pairs...).WriteString(&b, m.form)
 		start = m.end

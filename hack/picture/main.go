@@ -24,8 +24,10 @@ type theme struct {
 }
 
 var themes = []theme{
-	{"light", "#f6f8fa", "#d0d7de", map[string]string{"": "#1f2328", "31": "#b3261e", "32": "#1a7f37", "33": "#8a5a00", "2": "#57606a"}},
-	{"dark", "#161b22", "#30363d", map[string]string{"": "#e6edf3", "31": "#ff8a80", "32": "#57d07a", "33": "#e3b341", "2": "#9da7b3"}},
+	{"light", "#f6f8fa", "#d0d7de",
+		map[string]string{"": "#1f2328", "31": "#b3261e", "32": "#1a7f37", "33": "#8a5a00", "2": "#57606a"}},
+	{"dark", "#161b22", "#30363d",
+		map[string]string{"": "#e6edf3", "31": "#ff8a80", "32": "#57d07a", "33": "#e3b341", "2": "#9da7b3"}},
 }
 
 func main() {
@@ -55,7 +57,8 @@ func run(args []string) error {
 	text := strings.TrimRight(strings.ReplaceAll(string(out), "\r\n", "\n"), "\n")
 	lines := append([]string{"$ " + line}, strings.Split(text, "\n")...)
 	for _, t := range themes {
-		if err := os.WriteFile(filepath.Join("docs", "check-"+t.name+".svg"), []byte(svg(lines, t)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("docs", "check-"+t.name+".svg"), []byte(svg(lines, t)),
+			0o644); err != nil {
 			return err
 		}
 	}
@@ -78,7 +81,8 @@ func svg(lines []string, t theme) string {
 <rect x="0.5" y="0.5" width="%d" height="%d" rx="8" fill="%s" stroke="%s"/>
 `, width, height, width, height, width-1, height-1, t.back, t.frame)
 	for i, line := range lines {
-		fmt.Fprintf(&b, `<text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, margin+(i+1)*lineHeight-5, spans(line, t))
+		fmt.Fprintf(&b, `<text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin,
+			margin+(i+1)*lineHeight-5, spans(line, t))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()

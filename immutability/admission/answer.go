@@ -66,7 +66,8 @@ func (v *Reviewer) violated(r *admissionv1.AdmissionRequest, target *Target, rep
 				a.warn(fmt.Sprintf("and %d more immutable fields", more))
 				break
 			}
-			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because locks only warn here")
+			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because " +
+				"locks only warn here")
 		}
 	case ModeAudit:
 		a = v.allow(r, DecisionAudited)
@@ -150,7 +151,8 @@ func failure(code int, message string) *metav1.Status {
 	case http.StatusRequestTimeout:
 		reason = metav1.StatusReasonTimeout
 	}
-	return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: clip(message, maxMessage)}
+	return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
+		Message: clip(message, maxMessage)}
 }
 
 // clip cuts the middle out of a text that is longer than limit bytes: a message begins with a path, and ends with what

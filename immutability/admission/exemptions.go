@@ -27,7 +27,8 @@ type Exemptions struct {
 // WithExemptions sets which updates pass unchecked: none unless set. It replaces what an earlier WithExemptions set.
 func WithExemptions(e Exemptions) Option {
 	return option(func(s *settings) error {
-		s.exempt = Exemptions{slices.Clone(e.Users), slices.Clone(e.Groups), e.Deleting, slices.Clone(e.DryRunAnnotations)}
+		s.exempt = Exemptions{slices.Clone(e.Users), slices.Clone(e.Groups), e.Deleting,
+			slices.Clone(e.DryRunAnnotations)}
 		return e.check()
 	})
 }
@@ -44,7 +45,8 @@ func (e *Exemptions) check() error {
 	for _, name := range e.Groups {
 		switch name {
 		case "system:authenticated", "system:unauthenticated", "system:serviceaccounts":
-			return fmt.Errorf("the group %q cannot be exempt: too many are in it; name users, or a group of your own", name)
+			return fmt.Errorf("the group %q cannot be exempt: too many are in it; name users, or a group of your own",
+				name)
 		}
 	}
 	return nil

@@ -68,8 +68,10 @@ func (h *handler) review(_ context.Context, req *request) *answer {
 // with the limits on bodies and time that the handler of NewHandler has. The function gets the context of the HTTP
 // request, and the request without the options of the operation and the extra of the user. It sets everything of the
 // response but the uid. A nil response, a panic and a nil function refuse the request.
-func NewReviewHandler(review func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
-	return &reviewHandler{call: review, transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
+func NewReviewHandler(review func(context.Context,
+	*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
+	return &reviewHandler{call: review,
+		transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 }
 
 type reviewHandler struct {
@@ -171,10 +173,12 @@ func (t *transport) read(w http.ResponseWriter, r *http.Request, body *bytes.Buf
 		return http.StatusMethodNotAllowed, fmt.Errorf("the method is %s: an AdmissionReview is sent by POST", r.Method)
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: it should be application/json", r.Header.Get("Content-Type"))
+		return http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: it should be application/json",
+			r.Header.Get("Content-Type"))
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Encoding is %q: the body should not be encoded", coding)
+		return http.StatusUnsupportedMediaType,
+			fmt.Errorf("the Content-Encoding is %q: the body should not be encoded", coding)
 	}
 	// The buffer grows with what arrives, not with what the Content-Length promises.
 	n, err := body.ReadFrom(io.LimitReader(r.Body, t.maxBytes+1))

@@ -77,7 +77,8 @@ func WithVersionGaps(m Mode) Option {
 func WithFailurePolicy(p admissionregistrationv1.FailurePolicyType) Option {
 	return option(func(s *settings) error {
 		if p != admissionregistrationv1.Fail && p != admissionregistrationv1.Ignore {
-			return fmt.Errorf("%q is not a failure policy: it is %q or %q", p, admissionregistrationv1.Fail, admissionregistrationv1.Ignore)
+			return fmt.Errorf("%q is not a failure policy: it is %q or %q",
+				p, admissionregistrationv1.Fail, admissionregistrationv1.Ignore)
 		}
 		s.policy = p
 		return nil
@@ -89,7 +90,8 @@ func WithFailurePolicy(p admissionregistrationv1.FailurePolicyType) Option {
 func WithStatusCode(code int) Option {
 	return option(func(s *settings) error {
 		if code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
-			return fmt.Errorf("%d is not the status of a refusal: it is %d or %d", code, http.StatusUnprocessableEntity, http.StatusBadRequest)
+			return fmt.Errorf("%d is not the status of a refusal: it is %d or %d",
+				code, http.StatusUnprocessableEntity, http.StatusBadRequest)
 		}
 		s.code = code
 		return nil

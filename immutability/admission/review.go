@@ -38,7 +38,8 @@ func readReview(body []byte) (*request, error) {
 		return nil, err
 	}
 	if apiVersion != reviewVersion || kind != reviewKind {
-		return r, fmt.Errorf("the body is %q of %q: only %s of %s is answered", kind, apiVersion, reviewKind, reviewVersion)
+		return r, fmt.Errorf("the body is %q of %q: only %s of %s is answered",
+			kind, apiVersion, reviewKind, reviewVersion)
 	}
 	return r, nil
 }
@@ -86,7 +87,8 @@ type request struct {
 
 // cutRequest cuts the request of a review, the object that t has next.
 func cutRequest(t *jsonscan.Text, body []byte) (*parts, error) {
-	p := &parts{rest: append(make([]byte, 0, 1024), '{'), object: document{name: "object"}, oldObject: document{name: "oldObject"}}
+	p := &parts{rest: append(make([]byte, 0, 1024), '{'), object: document{name: "object"},
+		oldObject: document{name: "oldObject"}}
 	var seen names
 	for m := range t.Members() {
 		if err := seen.add(m.Name); err != nil {
@@ -168,7 +170,8 @@ func kindOf(r *admissionv1.AdmissionRequest) schema.GroupVersionKind {
 }
 
 func resourceOf(r *admissionv1.AdmissionRequest) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource}
+	return schema.GroupVersionResource{Group: r.Resource.Group, Version: r.Resource.Version,
+		Resource: r.Resource.Resource}
 }
 
 func isDryRun(r *admissionv1.AdmissionRequest) bool { return r.DryRun != nil && *r.DryRun }
@@ -263,7 +266,8 @@ type names struct {
 // commonNames are those that nearly every review and object has. They are told apart without allocating.
 var commonNames = [...]string{
 	"apiVersion", "kind", "metadata", "spec", "status", "request", "uid", "resource", "subResource", "requestKind",
-	"requestResource", "requestSubResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options",
+	"requestResource", "requestSubResource", "name", "namespace", "operation", "userInfo", "object", "oldObject",
+	"dryRun", "options",
 }
 
 // add returns an error where a name comes a second time: two readers could take two different values.

@@ -54,7 +54,8 @@ func (v *Reviewer) Review(ctx context.Context, r *admissionv1.AdmissionRequest) 
 	if r == nil {
 		return &refuse("", failure(http.StatusBadRequest, "there is no request")).response
 	}
-	o := &rawObjects{newDoc: document{name: "object", raw: r.Object.Raw}, oldDoc: document{name: "oldObject", raw: r.OldObject.Raw}}
+	o := &rawObjects{newDoc: document{name: "object", raw: r.Object.Raw},
+		oldDoc: document{name: "oldObject", raw: r.OldObject.Raw}}
 	return v.answer(ctx, r, o, len(r.Object.Raw)+len(r.OldObject.Raw))
 }
 
@@ -67,7 +68,8 @@ type Objects struct {
 }
 
 // ReviewObjects is Review for objects that are decoded already. The objects in the request are not read.
-func (v *Reviewer) ReviewObjects(ctx context.Context, r *admissionv1.AdmissionRequest, o Objects) *admissionv1.AdmissionResponse {
+func (v *Reviewer) ReviewObjects(ctx context.Context, r *admissionv1.AdmissionRequest,
+	o Objects) *admissionv1.AdmissionResponse {
 	if r == nil {
 		return v.Review(ctx, nil)
 	}
@@ -75,9 +77,11 @@ func (v *Reviewer) ReviewObjects(ctx context.Context, r *admissionv1.AdmissionRe
 }
 
 // answer decides, logs and observes.
-func (v *Reviewer) answer(ctx context.Context, r *admissionv1.AdmissionRequest, o objects, length int) *admissionv1.AdmissionResponse {
+func (v *Reviewer) answer(ctx context.Context, r *admissionv1.AdmissionRequest, o objects,
+	length int) *admissionv1.AdmissionResponse {
 	if v == nil || v.registry == nil {
-		return &refuse(r.UID, failure(http.StatusInternalServerError, "this update cannot be checked for immutable fields: there is no registry")).response
+		return &refuse(r.UID, failure(http.StatusInternalServerError,
+			"this update cannot be checked for immutable fields: there is no registry")).response
 	}
 	start := time.Now()
 	a := v.safely(r, o)
@@ -182,7 +186,8 @@ func (v *Reviewer) decide(r *admissionv1.AdmissionRequest, o objects) *answer {
 		return v.allow(r, DecisionAllowed)
 	case admissionv1.Update:
 	default:
-		return v.unchecked(r, http.StatusBadRequest, fmt.Errorf("the operation is %q: it should be CREATE, UPDATE, DELETE or CONNECT", r.Operation))
+		return v.unchecked(r, http.StatusBadRequest,
+			fmt.Errorf("the operation is %q: it should be CREATE, UPDATE, DELETE or CONNECT", r.Operation))
 	}
 	target, locked, unknown := v.registry.Find(kindOf(r), resourceOf(r), r.SubResource)
 	if unknown == nil && !locked {
@@ -207,7 +212,8 @@ func (v *Reviewer) decide(r *admissionv1.AdmissionRequest, o objects) *answer {
 func (v *Reviewer) checked(r *admissionv1.AdmissionRequest, target *Target, o objects) *answer {
 	gap := ""
 	if len(target.gaps) > 0 {
-		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.Kind.Version, strings.Join(target.gaps, ", "))
+		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s",
+			target.Kind.Version, strings.Join(target.gaps, ", "))
 	}
 	if gap != "" && v.gaps == ModeEnforce {
 		return v.unchecked(r, http.StatusForbidden, errors.New(gap))

@@ -20,30 +20,35 @@ import (
 // It returns an error if the update cannot be checked: the registry is not complete (ErrNotLoaded), the version is not
 // served (ErrNotServed), the locks of the kind are not known because of a fault, or kind and resource do not belong
 // together.
-func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (target *Target, ok bool, err error) {
+func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource,
+	subresource string) (target *Target, ok bool, err error) {
 	t := r.load()
 	if kind.Group != resource.Group || kind.Version != resource.Version || t.of(kind.GroupKind()).Kind == "" {
 		return t.findForeign(kind, resource, subresource)
 	}
 	k := t.of(kind.GroupKind())
 	if k.Resource != "" && k.Resource != resource.Resource {
-		return nil, false, fmt.Errorf("the request is for the resource %q with objects of kind %s: that kind is stored as %q", resource.Resource, kind.Kind, k.Resource)
+		return nil, false, fmt.Errorf("the request is for the resource %q with objects of kind %s: that kind is "+
+			"stored as %q", resource.Resource, kind.Kind, k.Resource)
 	}
 	return t.target(kind, kind)
 }
 
 // findForeign finds the target of a request whose kind is not one that is registered for its group and version.
-func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (target *Target, ok bool, err error) {
+func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupVersionResource,
+	subresource string) (target *Target, ok bool, err error) {
 	parent, known := t.resources[resource.GroupResource()]
 	switch {
 	case !known && t.of(kind.GroupKind()).Kind != "":
-		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: they do not belong together", show(resource), show(kind))
+		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: they do not "+
+			"belong together", show(resource), show(kind))
 	case !known && !t.complete:
 		return nil, false, fmt.Errorf("the locks of %s are not known yet: %w", show(kind), ErrNotLoaded)
 	case !known:
 		return nil, false, nil
 	case subresource == "":
-		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: that resource holds objects of kind %s", show(resource), show(kind), parent.Kind)
+		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: that resource "+
+			"holds objects of kind %s", show(resource), show(kind), parent.Kind)
 	}
 	target, ok, err = t.target(parent.WithVersion(resource.Version), kind)
 	if err != nil || !ok {
@@ -51,7 +56,8 @@ func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupV
 	}
 	target.replicas, target.Validator = t.kinds[parent].Versions[resource.Version].Replicas, nil
 	if subresource != "scale" || kind != scaleKind || len(target.replicas) == 0 {
-		return nil, false, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked against the locks of %s", subresource, show(kind), parent.Kind)
+		return nil, false, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked "+
+			"against the locks of %s", subresource, show(kind), parent.Kind)
 	}
 	return target, true, nil
 }
@@ -70,7 +76,8 @@ func (t *table) target(kind, wire schema.GroupVersionKind) (target *Target, ok b
 	case fault != nil:
 		return nil, false, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
 	default:
-		return nil, false, fmt.Errorf("the locks of %s are not known: %w: the kind is registered without version %s", show(kind), ErrNotServed, kind.Version)
+		return nil, false, fmt.Errorf("the locks of %s are not known: %w: the kind is registered without version %s",
+			show(kind), ErrNotServed, kind.Version)
 	}
 }
 
@@ -153,7 +160,8 @@ func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, 
 
 func (t *Target) identify(name, apiVersion, kind string) error {
 	if apiVersion != t.wire.GroupVersion().String() || kind != t.wire.Kind {
-		return fmt.Errorf("the %s says that it is %q of %q: the request says %q of %q", name, kind, apiVersion, t.wire.Kind, t.wire.GroupVersion())
+		return fmt.Errorf("the %s says that it is %q of %q: the request says %q of %q",
+			name, kind, apiVersion, t.wire.Kind, t.wire.GroupVersion())
 	}
 	return nil
 }

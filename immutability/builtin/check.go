@@ -98,7 +98,8 @@ func (k *Kind) leaveToFeatures(v *result.Verdict, by Applier, newObj, oldObj map
 		if !refused {
 			v.Unknown = append(v.Unknown, result.Remark{Path: found.Path, Row: found.Row,
 				Message: "refused if a feature is on that is off by default (" +
-					strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its fields: " +
+					strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "), as the server then does not drop its " +
+					"fields: " +
 					found.Message})
 		}
 		return !refused
@@ -211,9 +212,11 @@ func (k *Kind) addPut(v *result.Verdict, applied map[string]any) {
 	switch {
 	case k.Group != "":
 	case k.Kind == "Pod" && len(fieldpath.Object(applied, "spec")) > 0:
-		v.Unknown = append(v.Unknown, result.Remark{Path: "spec", Message: "refused unless the manifest has the service " +
-			"account, the volume for its token and the tolerations that the server has given the Pod: a PUT removes " +
-			"what it lacks"})
+		v.Unknown = append(v.Unknown, result.Remark{Path: "spec",
+			Message: "refused unless the manifest has the service " +
+				"account, the volume for its token and the tolerations that the server has given the Pod: a PUT " +
+				"removes " +
+				"what it lacks"})
 	case k.Kind == "PersistentVolumeClaim" && fieldpath.Text(applied, "spec", "volumeName") == "":
 		v.Unknown = append(v.Unknown, result.Remark{Path: "spec.volumeName",
 			Message: "refused if the claim is bound: a PUT removes the volumeName that the manifest lacks"})

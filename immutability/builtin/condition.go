@@ -63,7 +63,8 @@ func storageClassUpgrade(u *update) (string, bool) {
 	was, annotated := fieldpath.Object(u.stored, "metadata", "annotations")[beta].(string)
 	is, still := fieldpath.Object(u.applied, "metadata", "annotations")[beta].(string)
 	_, named := fieldpath.Object(u.stored, "spec")["storageClassName"]
-	return was, annotated && !named && fieldpath.Text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
+	return was, annotated && !named && fieldpath.Text(u.applied, "spec", "storageClassName") == was &&
+		(!still || is == was)
 }
 
 // liveUnbound reports whether the status of a claim in the cluster says that it has no volume.
@@ -77,7 +78,8 @@ func liveUnbound(u *update) (string, bool) {
 // CrossNamespaceVolumeDataSource is on.
 func sourceElsewhere(u *update) (string, bool) {
 	for _, obj := range []map[string]any{u.applied, u.stored} {
-		if ref, ok := fieldpath.Object(obj, "spec")["dataSourceRef"].(map[string]any); ok && fieldpath.Text(ref, "namespace") == "" {
+		if ref, ok := fieldpath.Object(obj, "spec")["dataSourceRef"].(map[string]any); ok &&
+			fieldpath.Text(ref, "namespace") == "" {
 			return "", false
 		}
 	}
@@ -141,12 +143,14 @@ func topologyUpgrade(u *update) (string, bool) {
 	for i := range min(len(is), len(olds)) {
 		newExpressions, oldExpressions := fieldpath.Objects(is[i]["matchExpressions"]), fieldpath.Objects(olds[i]["matchExpressions"])
 		for j := range min(len(newExpressions), len(oldExpressions)) {
-			if name, ok := present[fieldpath.Text(oldExpressions[j], "key")]; ok && fieldpath.Text(newExpressions[j], "key") == name {
+			if name, ok := present[fieldpath.Text(oldExpressions[j], "key")]; ok &&
+				fieldpath.Text(newExpressions[j], "key") == name {
 				oldExpressions[j]["key"] = name
 			}
 		}
 	}
-	return "", reflect.DeepEqual(fieldpath.Object(u.applied, "spec", "nodeAffinity"), fieldpath.Object(was, "spec", "nodeAffinity"))
+	return "", reflect.DeepEqual(fieldpath.Object(u.applied, "spec", "nodeAffinity"),
+		fieldpath.Object(was, "spec", "nodeAffinity"))
 }
 
 // emptyRanges reports whether a Node that has ranges gets an explicit empty list.
@@ -189,7 +193,8 @@ func droppedVersion(u *update, counts func(was map[string]any) bool) (string, bo
 func manualSelectorOff(u *update) (string, bool) {
 	is, was := fieldpath.Object(u.applied, "spec"), fieldpath.Object(u.stored, "spec")
 	labels := fieldpath.Object(is, "template", "metadata", "labels")
-	return "", was["manualSelector"] == true && is["manualSelector"] != true && fieldpath.Text(labels, "controller-uid") == ""
+	return "", was["manualSelector"] == true && is["manualSelector"] != true &&
+		fieldpath.Text(labels, "controller-uid") == ""
 }
 
 // labelsOutsideSelector reports whether the labels of a ReplicationController's template do not match its selector.
@@ -240,9 +245,11 @@ func oneFamily(u *update) (string, bool) {
 	is, was := fieldpath.Object(u.applied, "spec"), fieldpath.Object(u.stored, "spec")
 	families, _ := is["ipFamilies"].([]any)
 	_, selects := was["selector"]
-	return "", len(families) == 1 && fieldpath.Text(was, "clusterIP") == "None" && !selects && fieldpath.Text(was, policy) != single &&
+	return "", len(families) == 1 && fieldpath.Text(was, "clusterIP") == "None" && !selects &&
+		fieldpath.Text(was, policy) != single &&
 		fieldpath.Text(is, policy) != single &&
-		fieldpath.Text(is, "type") != outside && fieldpath.Text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
+		fieldpath.Text(is, "type") != outside && fieldpath.Text(was, "type") != outside &&
+		!reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
 // removedByNull reports whether a manifest removes the parameters of a rolling update with null, and it is not known
@@ -257,7 +264,8 @@ func removedByNull(u *update) (string, bool) {
 		value, named := strategy[parameters]
 		_, was := fieldpath.Object(u.stored, "spec", name)[parameters]
 		_, owned := fieldpath.Object(u.oldObj, "spec", name)[parameters]
-		if _, is := fieldpath.Object(u.applied, "spec", name)[parameters]; named && value == nil && was && !owned && !is {
+		if _, is := fieldpath.Object(u.applied, "spec", name)[parameters]; named && value == nil &&
+			was && !owned && !is {
 			return "", true
 		}
 	}

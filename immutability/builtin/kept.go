@@ -94,7 +94,8 @@ func keptDefaults(sources []keptSource, u *update) []kind.Objection {
 					Path: at, Lock: string(kind.LockRule), Message: source.Says, Cause: at,
 					Rule: "a server-side apply keeps no default that makes the object invalid",
 				}}
-				found.WaysOut.Edit = "leave {path} out of the manifest: where it is null, a server-side apply keeps the " +
+				found.WaysOut.Edit = "leave {path} out of the manifest: where it is null, a server-side apply " +
+					"keeps the " +
 					"server's defaults in it"
 				if source.Beside != "" && (hasObject(newIn, name) || newIn["url"] != nil) {
 					found.Message, found.Cause = source.Beside, parent
@@ -110,7 +111,8 @@ func keptDefaults(sources []keptSource, u *update) []kind.Objection {
 					found.Cause = source.Cause
 				}
 				if source.Initial {
-					found.WaysOut.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side " +
+					found.WaysOut.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a " +
+						"server-side " +
 						"apply keeps the server's default"
 				}
 				if u.by == "" {
@@ -119,7 +121,8 @@ func keptDefaults(sources []keptSource, u *update) []kind.Objection {
 				}
 				if source.Emptied {
 					found.Rule = "a server-side apply removes no object that the server requires"
-					found.WaysOut.Edit = "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
+					found.WaysOut.Edit = "name the fields of {path} in the manifest: where it is {}, a server-side " +
+						"apply removes it"
 					if u.by == "" {
 						found.Open = "a server-side apply removes what the old manifest had in the object and the " +
 							"object with it, and is refused; a client-side apply leaves it empty"

@@ -13,25 +13,27 @@ import (
 // preparations returns the rules by the names that the data gives them. podSpec is made for the kind's pod spec.
 func preparations() map[string]preparation {
 	return map[string]preparation{
-		"controllerSelector":    controllerSelector,
-		"deploymentStrategy":    deploymentStrategy,
-		"statefulSetStrategy":   statefulSetStrategy,
-		"claimTemplates":        claimTemplates,
-		"jobDefaults":           jobDefaults,
-		"jobSelector":           jobSelector,
-		"jobUID":                jobUID,
-		"serviceAddresses":      serviceAddresses,
-		"podAccount":            podAccount,
-		"podRequests":           podRequests,
-		"tolerationSeconds":     tolerationSeconds,
-		"configMapData":         configMapData,
-		"secretData":            secretData,
-		"claimSource":           claimSource,
-		"podRanges":             podRanges,
-		"uniqueScopes":          uniqueScopes,
-		"policyTypes":           policyTypes,
-		"claimRequests":         func(obj map[string]any) { deviceCounts(fieldpath.Object(obj, "spec", "devices")) },
-		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(fieldpath.Object(obj, "spec", "spec", "devices")) },
+		"controllerSelector":  controllerSelector,
+		"deploymentStrategy":  deploymentStrategy,
+		"statefulSetStrategy": statefulSetStrategy,
+		"claimTemplates":      claimTemplates,
+		"jobDefaults":         jobDefaults,
+		"jobSelector":         jobSelector,
+		"jobUID":              jobUID,
+		"serviceAddresses":    serviceAddresses,
+		"podAccount":          podAccount,
+		"podRequests":         podRequests,
+		"tolerationSeconds":   tolerationSeconds,
+		"configMapData":       configMapData,
+		"secretData":          secretData,
+		"claimSource":         claimSource,
+		"podRanges":           podRanges,
+		"uniqueScopes":        uniqueScopes,
+		"policyTypes":         policyTypes,
+		"claimRequests":       func(obj map[string]any) { deviceCounts(fieldpath.Object(obj, "spec", "devices")) },
+		"claimTemplateRequests": func(obj map[string]any) {
+			deviceCounts(fieldpath.Object(obj, "spec", "spec", "devices"))
+		},
 	}
 }
 

@@ -72,7 +72,8 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict result.Verdict
 	for claim, patch := range largerClaims(newObj, oldObj) {
 		around.First = append(around.First, fill("kubectl patch {claim}"+tool.Comment+"enlarge this claim and those "+
 			"of the other pods, if "+
-			"their storage class allows expansion", "{claim}", kind.Target("pvc/"+claim, namespace)+" -p "+shell.Quote(patch)))
+			"their storage class allows expansion", "{claim}",
+			kind.Target("pvc/"+claim, namespace)+" -p "+shell.Quote(patch)))
 	}
 	r := k.source.Replacement(why, strings.NewReplacer(words...), around)
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
@@ -141,7 +142,8 @@ func sharedClaims(newObj, oldObj map[string]any) iter.Seq2[map[string]any, map[s
 	return func(yield func(is, was map[string]any) bool) {
 		for _, is := range fieldpath.Objects(fieldpath.Object(newObj, "spec")[templates]) {
 			for _, was := range fieldpath.Objects(fieldpath.Object(oldObj, "spec")[templates]) {
-				if fieldpath.Text(is, "metadata", "name") == fieldpath.Text(was, "metadata", "name") && !yield(is, was) {
+				if fieldpath.Text(is, "metadata", "name") == fieldpath.Text(was, "metadata", "name") &&
+					!yield(is, was) {
 					return
 				}
 			}

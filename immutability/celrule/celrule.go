@@ -117,7 +117,8 @@ type Imported struct {
 // Cost: O(size of s), and for each rule the number of forms times the fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
 	made := celrule.Import(s)
-	return Imported{Schema: celrule.Apply(s, made.Changes), Recognized: rulesOf(made.Recognized), Left: rulesOf(made.Left)}
+	return Imported{Schema: celrule.Apply(s, made.Changes), Recognized: rulesOf(made.Recognized),
+		Left: rulesOf(made.Left)}
 }
 
 func rulesOf(list []celrule.ImportedRule) []Rule {
@@ -136,7 +137,8 @@ func locksOf(list []celrule.LockAt) []immutability.LockedField {
 			fields[last].Locks = append(fields[last].Locks, immutability.Lock(l.Lock))
 			continue
 		}
-		fields = append(fields, immutability.LockedField{Path: l.Path, SchemaPath: l.SchemaPath, Locks: []immutability.Lock{immutability.Lock(l.Lock)}})
+		fields = append(fields, immutability.LockedField{Path: l.Path, SchemaPath: l.SchemaPath,
+			Locks: []immutability.Lock{immutability.Lock(l.Lock)}})
 	}
 	return fields
 }

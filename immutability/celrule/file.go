@@ -43,7 +43,8 @@ func ExportFile(name string, data []byte) (ExportedFile, error) {
 		return ExportedFile{}, err
 	}
 	for _, r := range made.Rest {
-		out.Rest = append(out.Rest, UnexportedLock{r.CRD, r.Version, r.Path, immutability.Lock(r.Lock), r.Reason, r.Remedy})
+		out.Rest = append(out.Rest, UnexportedLock{r.CRD, r.Version, r.Path, immutability.Lock(r.Lock),
+			r.Reason, r.Remedy})
 	}
 	return out, nil
 }

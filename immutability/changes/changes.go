@@ -42,7 +42,8 @@ import (
 //
 // The error is about what cannot be read or compared, or about ctx; the rest is checked, and the Result is never
 // allowed. Cost: linear in the objects; the locks of a kind are compiled when the first object needs them.
-func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldObjs Objects, opts ...Option) (Result, error) {
+func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldObjs Objects,
+	opts ...Option) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
@@ -63,8 +64,9 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	}
 	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
 	options := compare.Options{
-		Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
-		Advice: advice(),
+		Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier,
+		RefuseDeletions: c.refuseDeletions,
+		Advice:          advice(),
 	}
 	if err := c.load(&options); err != nil {
 		return Result{}, err
@@ -117,7 +119,8 @@ func fileOf(name string, objects any) (manifest.File, error) {
 // publish makes the public form of a report.
 func publish(report *compare.Report) (Result, error) {
 	r := Result{
-		Allowed: report.Allowed && len(report.Errors) == 0, Complete: report.Complete, Checked: report.Checked, Skipped: report.Skipped,
+		Allowed: report.Allowed && len(report.Errors) == 0, Complete: report.Complete, Checked: report.Checked,
+		Skipped:      report.Skipped,
 		SkippedKinds: report.SkippedKinds, Violations: report.Violations, Unknown: report.Unknown, Notes: report.Notes,
 		Replacements: report.Replacements, Deletions: report.Deletions, UncheckedKinds: report.UncheckedKinds,
 		Warnings: report.Warnings, MoreViolations: report.MoreViolations,
@@ -245,7 +248,8 @@ func (c *config) input() (*compare.Input, error) {
 			continue
 		}
 		in.Locks.Add(read.Locks)
-		c.applier, c.refuseDeletions = cmp.Or(c.applier, read.Applier), append(c.refuseDeletions, read.RefuseDeletions...)
+		c.applier, c.refuseDeletions = cmp.Or(c.applier, read.Applier), append(c.refuseDeletions,
+			read.RefuseDeletions...)
 		c.minor = cmp.Or(c.minor, read.KubernetesVersion)
 		if len(read.Accept.Entries) == 0 {
 			continue

@@ -222,7 +222,8 @@ func (v *Version) named() *spec.Schema {
 	if s.Extensions = maps.Clone(s.Extensions); s.Extensions == nil {
 		s.Extensions = spec.Extensions{}
 	}
-	s.Extensions["x-kubernetes-group-version-kind"] = map[string]any{"group": v.crd.Group, "version": v.Name, "kind": v.crd.Kind}
+	s.Extensions["x-kubernetes-group-version-kind"] = map[string]any{"group": v.crd.Group, "version": v.Name,
+		"kind": v.crd.Kind}
 	return &s
 }
 

@@ -85,7 +85,8 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 }
 
 // rulesUnseen is what Lint says of a CRD with CEL rules, so that nobody takes its silence for that of the whole lint.
-const rulesUnseen = "crd.Lint judges locks alone, and this CRD has CEL rules: call lint.CRD of package immutability/crd/lint, which judges both"
+const rulesUnseen = "crd.Lint judges locks alone, and this CRD has CEL rules: call lint.CRD of package " +
+	"immutability/crd/lint, which judges both"
 
 // hasRules reports whether a schema of c has CEL rules.
 func (c *CRD) hasRules() bool {
@@ -108,18 +109,21 @@ type linter struct {
 // stays.
 func (l *linter) statusLocks(v *Version, at *schema.Location, value any, there bool) {
 	refused := at.Marks.Refuses()
-	why, remedy := "", fmt.Sprintf("use %s: [%s, %s], which lets it be set once", schema.KeyUpdate, schema.NoUnset, schema.NoModify)
+	why, remedy := "", fmt.Sprintf("use %s: [%s, %s], which lets it be set once",
+		schema.KeyUpdate, schema.NoUnset, schema.NoModify)
 	switch isStatus := at.Parent().In == nil; {
 	case !there && refused.Has(schema.Set):
 		why = "it is absent then, and the lock refuses to set it"
 	case !there && isStatus && refused.Has(schema.AddItem) && len(at.Properties) == 0:
 		why, remedy = "it has no keys then, and the lock refuses to add some", "use "+schema.KeyAdditionOnly
 	case there && isStatus && refused.Has(schema.Modify):
-		why, remedy = "it has its default then, and the lock refuses another value", "remove the default, or lock fields below the status"
+		why, remedy = "it has its default then, and the lock refuses another value", "remove the default, or lock "+
+			"fields below the status"
 	}
 	if why != "" {
 		l.report(v, immutability.SeverityError, finding.StatusLock, []string{at.Path.Pointer()},
-			"the lock on %s makes the first write of the status impossible: an object is created without its status, so %s; %s",
+			"the lock on %s makes the first write of the status impossible: an object is created without its status, "+
+				"so %s; %s",
 			at.Path, why, remedy)
 	}
 	members, ok := value.(map[string]any)
@@ -161,10 +165,12 @@ func (l *linter) add(v *Version, f Finding) {
 }
 
 // report adds a finding about the nodes of v at schemaPaths, at the node that they have in common.
-func (l *linter) report(v *Version, severity immutability.Severity, rule string, schemaPaths []string, format string, args ...any) {
+func (l *linter) report(v *Version, severity immutability.Severity, rule string, schemaPaths []string,
+	format string, args ...any) {
 	at := common(schemaPaths)
 	l.add(v, Finding{
-		Path: schema.Readable(at), SchemaPath: at, Severity: severity, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: fieldsOf(schemaPaths),
+		Path: schema.Readable(at), SchemaPath: at, Severity: severity, Rule: rule,
+		Message: fmt.Sprintf(format, args...), Fields: fieldsOf(schemaPaths),
 	})
 }
 
@@ -219,10 +225,12 @@ type Fix struct {
 // aboutSchema returns what immutability.Lint has found in a schema, with the fix in Go.
 func aboutSchema(f immutability.Finding, tree *schema.Tree) Finding {
 	out := Finding{
-		Path: f.Path, SchemaPath: f.SchemaPath, Severity: f.Severity, Rule: f.Rule, Message: f.Message, Fields: f.Fields,
+		Path: f.Path, SchemaPath: f.SchemaPath, Severity: f.Severity, Rule: f.Rule,
+		Message: f.Message, Fields: f.Fields,
 	}
 	if f.Fix != nil {
-		out.Fix = &Fix{Text: f.Fix.Text, SchemaPath: f.Fix.SchemaPath, Markers: lockMarkers(f.Rule, tree.Find(f.Fix.SchemaPath))}
+		out.Fix = &Fix{Text: f.Fix.Text, SchemaPath: f.Fix.SchemaPath,
+			Markers: lockMarkers(f.Rule, tree.Find(f.Fix.SchemaPath))}
 	}
 	return out
 }

@@ -137,7 +137,8 @@ type documented interface {
 
 func fromDocument(d *yamldoc.Document, schemas *rawschema.Shared) (*CRD, error) {
 	if !isCRD(d.Object) {
-		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(d.Object["kind"]), kindCRD)
+		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s",
+			yamldoc.Describe(d.Object["kind"]), kindCRD)
 	}
 	return read(d, schemas)
 }
@@ -155,7 +156,8 @@ func read(d *yamldoc.Document, schemas *rawschema.Shared) (*CRD, error) {
 		return nil, d.Errorf(nil, "it has no kind; of %s, this reads the kind %s", apiVersion, kindCRD)
 	}
 	if apiVersion != v1 && apiVersion != v1beta1 {
-		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; the apiVersion of a %s is %s or %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
+		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; the apiVersion of a %s is %s or %s",
+			yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
 	}
 	r := reader{d: d, shared: schemas}
 	crd := r.crd(apiVersion)
@@ -265,9 +267,12 @@ func (r *reader) versions(c *CRD) {
 		switch {
 		case name == "":
 		case len(list) == 0:
-			c.Versions = append(c.Versions, &Version{Name: name, Served: true, Storage: true, Replicas: r.replicas("spec"), crd: c})
+			c.Versions = append(c.Versions,
+				&Version{Name: name, Served: true, Storage: true, Replicas: r.replicas("spec"), crd: c})
 		case r.err == nil && c.Versions[0].Name != name:
-			r.fail([]any{"spec", "version"}, "it is %q and spec.versions[0].name is %q; they must be equal, or spec.version left out", name, c.Versions[0].Name)
+			r.fail([]any{"spec", "version"},
+				"it is %q and spec.versions[0].name is %q; they must be equal, or spec.version left out",
+				name, c.Versions[0].Name)
 		}
 	}
 	if len(c.Versions) == 0 {
@@ -302,7 +307,8 @@ func (r *reader) version(c *CRD, steps []any) {
 // replicas. Of other forms than an API server accepts it finds none.
 func (r *reader) replicas(steps ...any) []string {
 	for _, declaring := range [][]any{steps, {"spec"}} {
-		path, _ := fieldpath.Value(r.d.Object, slices.Concat(declaring, []any{"subresources", "scale", "specReplicasPath"})...).(string)
+		path, _ := fieldpath.Value(r.d.Object,
+			slices.Concat(declaring, []any{"subresources", "scale", "specReplicasPath"})...).(string)
 		if path != "" {
 			return strings.Split(strings.TrimPrefix(path, "."), ".")
 		}
@@ -313,7 +319,8 @@ func (r *reader) replicas(steps ...any) []string {
 // hasStatus reports whether the status subresource is declared at steps, or for all versions of v1beta1 at once.
 func (r *reader) hasStatus(steps ...any) bool {
 	for _, declaring := range [][]any{steps, {"spec"}} {
-		if _, ok := fieldpath.Value(r.d.Object, slices.Concat(declaring, []any{"subresources", "status"})...).(map[string]any); ok {
+		if _, ok := fieldpath.Value(r.d.Object,
+			slices.Concat(declaring, []any{"subresources", "status"})...).(map[string]any); ok {
 			return true
 		}
 	}
@@ -352,7 +359,9 @@ func (r *reader) schemas(c *CRD) {
 		r.schema(v, own, annotation[v.Name])
 	}
 	if !found && r.err == nil {
-		r.fail([]any{"spec", "validation"}, "no version has a schema; it goes into spec.validation.openAPIV3Schema, or into schema.openAPIV3Schema of each version")
+		r.fail([]any{"spec", "validation"},
+			"no version has a schema; it goes into spec.validation.openAPIV3Schema, or into schema.openAPIV3Schema "+
+				"of each version")
 	}
 }
 

@@ -22,7 +22,8 @@ func (l *linter) update(oldCRD *CRD) {
 	if oldCRD != nil {
 		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
 			l.add(nil, Finding{Severity: immutability.SeverityError, Rule: finding.OtherCRD, Message: fmt.Sprintf(
-				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its own old version",
+				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its "+
+					"own old version",
 				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
 			return
 		}
@@ -46,13 +47,15 @@ func (l *linter) gained(v *index, before []*index) {
 	}
 	var paths []string
 	for _, path := range v.locked() {
-		if !slices.ContainsFunc(before, func(old *index) bool { return old.refuses(path, v.nodes[path].Marks.Refuses()) }) {
+		if !slices.ContainsFunc(before,
+			func(old *index) bool { return old.refuses(path, v.nodes[path].Marks.Refuses()) }) {
 			paths = append(paths, path)
 		}
 	}
 	if len(paths) > 0 {
 		l.report(v.Version, immutability.SeverityError, finding.V1beta1Lock, paths,
-			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, finding.Enumerate(fieldsOf(paths)), v1)
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural",
+			kindCRD, v1beta1, finding.Enumerate(fieldsOf(paths)), v1)
 	}
 }
 
@@ -70,7 +73,8 @@ func (l *linter) dropped(v *index, before []*index) {
 		}
 		if len(paths) > 0 {
 			l.report(v.Version, immutability.SeverityError, finding.LockDropped, paths,
-				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, finding.Enumerate(fieldsOf(paths)))
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay",
+				v.Name, finding.Enumerate(fieldsOf(paths)))
 		}
 	}
 }
@@ -85,13 +89,15 @@ func (l *linter) gone(old *index, before []*index) {
 			served = append(served, v)
 		}
 	}
-	if !old.Served || len(served) == 0 || slices.ContainsFunc(served, func(v *index) bool { return v.Name == old.Name }) {
+	if !old.Served || len(served) == 0 ||
+		slices.ContainsFunc(served, func(v *index) bool { return v.Name == old.Name }) {
 		return
 	}
 	paths := map[*index][]string{}
 	for _, path := range old.locked() {
 		changes := old.nodes[path].Marks.Refuses()
-		if slices.ContainsFunc(served, func(v *index) bool { return v.refuses(path, changes) }) || l.alreadyDropped(path, changes, before) {
+		if slices.ContainsFunc(served, func(v *index) bool { return v.refuses(path, changes) }) ||
+			l.alreadyDropped(path, changes, before) {
 			continue
 		}
 		has := func(v *index) bool { return v.nodes[path] != nil || v.preserved(path) }
@@ -104,7 +110,8 @@ func (l *linter) gone(old *index, before []*index) {
 	for _, v := range served {
 		if len(paths[v]) > 0 {
 			l.report(v.Version, immutability.SeverityError, finding.LockDropped, paths[v],
-				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay",
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the "+
+					"values to stay",
 				old.Name, finding.Enumerate(fieldsOf(paths[v])))
 		}
 	}
@@ -114,7 +121,9 @@ func (l *linter) gone(old *index, before []*index) {
 // own.
 func (l *linter) alreadyDropped(path string, changes schema.Change, before []*index) bool {
 	return slices.ContainsFunc(before, func(old *index) bool {
-		return old.refuses(path, changes) && slices.ContainsFunc(l.versions, func(v *index) bool { return v.Name == old.Name && !v.refuses(path, changes) })
+		return old.refuses(path, changes) && slices.ContainsFunc(l.versions, func(v *index) bool {
+			return v.Name == old.Name && !v.refuses(path, changes)
+		})
 	})
 }
 
@@ -131,7 +140,8 @@ func (l *linter) unlocked() {
 			before := len(paths)
 			for _, path := range locked.locked() {
 				_, exists := free.nodes[path]
-				if !free.refuses(path, locked.nodes[path].Marks.Refuses()) && (exists || free.preserved(path) || l.crd.Conversion == ConversionNone) {
+				if !free.refuses(path, locked.nodes[path].Marks.Refuses()) &&
+					(exists || free.preserved(path) || l.crd.Conversion == ConversionNone) {
 					paths = append(paths, path)
 				}
 			}
@@ -143,7 +153,8 @@ func (l *linter) unlocked() {
 			continue
 		}
 		l.report(free.Version, immutability.SeverityWarning, finding.VersionUnlocked, paths,
-			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
+			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the "+
+				"same locks in every served version",
 			free.Name, strings.Join(lockers, " and "), free.Name, finding.Enumerate(fieldsOf(paths)))
 	}
 }
@@ -172,7 +183,8 @@ func (l *linter) defaults() {
 		if len(paths) > 0 {
 			l.report(first.Version, immutability.SeverityWarning, finding.VersionDefault, paths,
 				"the served versions have different defaults for locked fields: %s (the default of %s); "+
-					"an object without the value then changes with the version that it is written through: give every served version the same default",
+					"an object without the value then changes with the version that it is written through: give "+
+					"every served version the same default",
 				finding.Enumerate(fieldsOf(paths)), example)
 		}
 	}

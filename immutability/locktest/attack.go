@@ -80,7 +80,9 @@ func (a *attack) lint() int {
 			through = f.Version
 		}
 		known := func(field string) bool {
-			return slices.ContainsFunc(a.breaches, func(b witness.Breach) bool { return b.Field == field || b.Through == through })
+			return slices.ContainsFunc(a.breaches, func(b witness.Breach) bool {
+				return b.Field == field || b.Through == through
+			})
 		}
 		for _, field := range f.Fields {
 			if !known(field) && a.counts(witness.Breach{Field: field, Through: through, Witness: *f.Witness}) {

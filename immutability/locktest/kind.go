@@ -109,7 +109,8 @@ func Schema(t T, s *spec.Schema, opts ...immutability.Option) *Kind {
 		return nil
 	}
 	v := &witness.Version{
-		APIVersion: "example.com/v1", Kind: "Object", Name: "v1", Schema: locks.Schema(), Served: true, Storage: true, Locks: locks,
+		APIVersion: "example.com/v1", Kind: "Object", Name: "v1", Schema: locks.Schema(), Served: true,
+		Storage: true, Locks: locks,
 		Prepare: func(obj map[string]any) (map[string]any, error) { return obj, nil },
 	}
 	return &Kind{kind: &witness.Kind{Versions: []*witness.Version{v}}, version: v}
@@ -275,7 +276,8 @@ func (k *Kind) try(t T, u Update, prefix string) {
 		t.Errorf("%s%v", prefix, err)
 		return
 	case len(mistakes) > 0:
-		t.Errorf("%sthe objects are not valid, so that no lock or rule is to be tried on them:\n%s", prefix, indent(mistakes))
+		t.Errorf("%sthe objects are not valid, so that no lock or rule is to be tried on them:\n%s",
+			prefix, indent(mistakes))
 		return
 	}
 	byPolicies, err := k.byPolicies(newObj, oldObj)

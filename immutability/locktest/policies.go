@@ -131,7 +131,8 @@ func (k *Kind) as(version string, obj map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	prepared = maps.Clone(prepared)
-	if metadata, ok := prepared["metadata"].(map[string]any); ok && k.crd.Scope == "Namespaced" && metadata["namespace"] == nil {
+	if metadata, ok := prepared["metadata"].(map[string]any); ok && k.crd.Scope == "Namespaced" &&
+		metadata["namespace"] == nil {
 		metadata = maps.Clone(metadata)
 		metadata["namespace"] = "default"
 		prepared["metadata"] = metadata

@@ -104,7 +104,8 @@ func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutabili
 	if err != nil {
 		return nil, err
 	}
-	validator, err := immutability.Compile(s, append([]immutability.Option{immutability.WithResolver(d.Resolve)}, opts...)...)
+	validator, err := immutability.Compile(s,
+		append([]immutability.Option{immutability.WithResolver(d.Resolve)}, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("%s, %s: %w", d.File, ref, err)
 	}

@@ -89,7 +89,8 @@ func read(text []byte) ([]kindindex.Entry[*Kind], error) {
 		for _, name := range source.names() {
 			k := operator.kind(source, name)
 			if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
-				return nil, errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
+				return nil, errorf("%s of %s needs versions, a source, and either rows or nothing",
+					name, operator.Operator)
 			}
 			k.APIVersion = schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
 			entries = append(entries, kindindex.Entry[*Kind]{Of: k, Group: k.Group, Kind: name, Versions: k.Versions})
@@ -109,7 +110,8 @@ func (k *kindSource) names() []string {
 // kind returns a kind of an entry.
 func (o *operatorSource) kind(source *kindSource, name string) *Kind {
 	return &Kind{
-		Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
+		Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short,
+		Versions: source.Versions,
 		Operator: o.of(source), Source: source.EnforcedBy, Nothing: source.Nothing, source: source,
 	}
 }
@@ -181,7 +183,8 @@ func (k *Kind) Rows() []builtin.Row {
 
 func (k *Kind) newRow(source *kind.Row, path string) builtin.Row {
 	return builtin.Row{
-		Path: path, Locks: source.Locks(), Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
+		Path: path, Locks: source.Locks(), Rule: source.Rule, When: source.When, Except: source.Except,
+		Allow:  source.Allow,
 		Effect: builtin.Effect(source.Effect), Message: source.Says, Unknown: source.Unknown,
 		Since: source.Since, Until: source.Until, WaysOut: source.WaysOut, Source: source.Source, Read: source.Read,
 	}
@@ -201,7 +204,8 @@ func (o *operatorSource) complete(k *kindSource) error {
 		default:
 			return errorf("%s of %s: unknown effect %q", k.Kind, o.Operator, row.Effect)
 		}
-		row.Says, row.Source, row.When = cmp.Or(row.Says, defaultText), cmp.Or(row.Source, k.EnforcedBy), and(k.When, row.When)
+		row.Says, row.Source, row.When = cmp.Or(row.Says, defaultText), cmp.Or(row.Source,
+			k.EnforcedBy), and(k.When, row.When)
 		row.Read = row.Read || k.Read || o.Read
 		row.Presence = true // webhooks compare the maps
 	}

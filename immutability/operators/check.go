@@ -50,7 +50,8 @@ func (k *Kind) Check(newObj, oldObj map[string]any) result.Verdict {
 		verdict.Violations[i].Steps = fieldpath.Resolve(verdict.Violations[i].Path, newObj, oldObj)
 	}
 	if text(newObj, "apiVersion") != text(oldObj, "apiVersion") {
-		withdraw(&verdict, "refused unless the operator's conversion between the API versions of the two objects makes the values equal")
+		withdraw(&verdict, "refused unless the operator's conversion between the API versions of the two objects "+
+			"makes the values equal")
 	}
 	return verdict
 }
@@ -87,7 +88,8 @@ func (k *Kind) rewritten(newObj, oldObj, is, was map[string]any) ([]kind.Objecti
 	found, _, err := k.definition.Find(kind.Update{New: anew, Old: was})
 	for i := range found {
 		f := &found[i]
-		f.Open = cmp.Or(f.Open, "refused if the apply writes the list anew, as a client-side apply does: it loses what the operator has "+
+		f.Open = cmp.Or(f.Open, "refused if the apply writes the list anew, as a client-side apply does: it loses "+
+			"what the operator has "+
 			"filled in when the object was created")
 	}
 	return found, err
@@ -125,7 +127,8 @@ func (k *Kind) conclude(verdict *result.Verdict, found []kind.Objection) {
 		case !refuses(f.By):
 			verdict.Notes = append(verdict.Notes, remark)
 		case !always:
-			remark.Message = fmt.Sprintf("refused if the cluster has %s of %s: %s", span(f.By), k.Operator.Name, f.Message)
+			remark.Message = fmt.Sprintf("refused if the cluster has %s of %s: %s",
+				span(f.By), k.Operator.Name, f.Message)
 			verdict.Unknown = append(verdict.Unknown, remark)
 		case has(newest, f.By): // in its words
 			verdict.Violations = append(verdict.Violations, k.violation(f))
@@ -145,7 +148,8 @@ func (k *Kind) violation(f kind.Objection) result.Violation {
 	}
 	v := f.Violation
 	v.EnforcedBy, v.SchemaPath = k.Operator.Name, ""
-	v.Source = f.By.Source + " in " + k.Operator.Module + " " + k.Operator.Versions[len(k.Operator.Versions)-1] + "; " + known
+	v.Source = f.By.Source + " in " + k.Operator.Module + " " +
+		k.Operator.Versions[len(k.Operator.Versions)-1] + "; " + known
 	return v
 }
 
@@ -163,7 +167,9 @@ func span(r *kind.Row) string {
 // tidy sorts the verdict and drops what is said twice.
 func tidy(v *result.Verdict) {
 	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return strings.Compare(a.Path, b.Path) })
-	v.Violations = slices.CompactFunc(v.Violations, func(a, b result.Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	v.Violations = slices.CompactFunc(v.Violations, func(a, b result.Violation) bool {
+		return a.Path == b.Path && a.Message == b.Message
+	})
 	byPath := func(a, b result.Remark) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	}
@@ -179,7 +185,8 @@ func tidy(v *result.Verdict) {
 // withdraw makes all violations unknown, for a reason.
 func withdraw(v *result.Verdict, reason string) {
 	for _, found := range v.Violations {
-		v.Unknown = append(v.Unknown, result.Remark{Path: found.Path, Message: reason + ": " + found.Message, Row: found.Row})
+		v.Unknown = append(v.Unknown, result.Remark{Path: found.Path,
+			Message: reason + ": " + found.Message, Row: found.Row})
 	}
 	v.Violations = nil
 	tidy(v)

@@ -116,7 +116,8 @@ func (m *Managers) read(managedFields []byte) error {
 			break
 		}
 		if w.fieldsType != "FieldsV1" {
-			errs = append(errs, fmt.Errorf("metadata.managedFields[%d].fieldsType is %q: the only type known is FieldsV1", i, w.fieldsType))
+			errs = append(errs, fmt.Errorf("metadata.managedFields[%d].fieldsType is %q: the only type known is "+
+				"FieldsV1", i, w.fieldsType))
 			continue
 		}
 		if len(w.fieldsV1) == 0 {
@@ -254,7 +255,8 @@ func (o Owner) name() string {
 	switch {
 	case name == "":
 		name = "an unnamed manager"
-	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ',' || r == '"' || !strconv.IsPrint(r) }):
+	case strings.ContainsFunc(name,
+		func(r rune) bool { return r <= ' ' || r == ',' || r == '"' || !strconv.IsPrint(r) }):
 		name = strconv.Quote(name)
 	}
 	var notes []string

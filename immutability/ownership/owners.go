@@ -36,7 +36,8 @@ func holdsKey(key any) func(below *fieldpath.Set) bool {
 		found := false
 		forEach(below, func(step fieldpath.PathElement) {
 			name, isName := key.(string)
-			found = found || step.FieldName != nil && isName && *step.FieldName == name || matches(step, view{value: key, there: true})
+			found = found || step.FieldName != nil && isName && *step.FieldName == name ||
+				matches(step, view{value: key, there: true})
 		})
 		return found
 	}
@@ -127,7 +128,8 @@ func (c *cursor) strip(step fieldpath.PathElement) (after string, below view, ok
 			dot = ""
 		}
 		for _, prefix := range []string{dot + name, "[" + name + "]"} {
-			if after, ok := strings.CutPrefix(c.rest, prefix); ok && (after == "" || after[0] == '.' || after[0] == '[') {
+			if after, ok := strings.CutPrefix(c.rest, prefix); ok &&
+				(after == "" || after[0] == '.' || after[0] == '[') {
 				return after, c.member(name), true
 			}
 		}

@@ -262,7 +262,8 @@ func (c comparers) ofSlice(key comparerKey, path string) (comparer, error) {
 	case text:
 		done = textSlice{}
 	}
-	if e := key.equality; e != nil && e.List != nil && e.List.Kind == check.AsSet && e.List.Items == nil && !writtenAsText(key.typ) {
+	if e := key.equality; e != nil && e.List != nil && e.List.Kind == check.AsSet && e.List.Items == nil &&
+		!writtenAsText(key.typ) {
 		if hash := hashOf(item); hash != nil {
 			_, texts := done.(textSlice)
 			done = &set{texts: texts, inOrder: done, items: scalars{hash: hash, elem: elem, size: item.Size()}}

@@ -86,7 +86,8 @@ func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool
 
 // addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write
 // counts, also what it leaves out because another field hides it.
-func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool, path string) error {
+func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool,
+	path string) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		f, embedded, written := readField(sf)

@@ -62,7 +62,8 @@ func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listindex
 	}
 	switch kind := t.Kind(); {
 	case writesItself(t) || f.quoted || f.asksItself():
-		return k, fmt.Errorf("%s: a %s cannot be the list-map key %q: only texts, whole numbers and booleans can", name, f.typ, key.Name)
+		return k, fmt.Errorf("%s: a %s cannot be the list-map key %q: only texts, whole numbers and booleans can",
+			name, f.typ, key.Name)
 	case kind == reflect.String:
 		k.kind = keyText
 	case kind == reflect.Bool:
@@ -70,7 +71,8 @@ func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listindex
 	case kind >= reflect.Int && kind <= reflect.Uint64:
 		k.kind, k.size, k.signed = keyNumber, t.Size(), kind <= reflect.Int64
 	default:
-		return k, fmt.Errorf("%s: a %s cannot be the list-map key %q: only texts, whole numbers and booleans can", name, f.typ, key.Name)
+		return k, fmt.Errorf("%s: a %s cannot be the list-map key %q: only texts, whole numbers and booleans can",
+			name, f.typ, key.Name)
 	}
 	if key.HasDefault {
 		switch value := key.Default.(type) {

@@ -139,8 +139,10 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 			switch {
 			case *(*unsafe.Pointer)(p) == nil:
 				return unset
-			case h.normalized || writesItself(t.Elem()) && t.Elem() != quantityType || t.Elem().Kind() == reflect.Pointer ||
-				t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map || t.Elem().Kind() == reflect.Interface:
+			case h.normalized || writesItself(t.Elem()) && t.Elem() != quantityType ||
+				t.Elem().Kind() == reflect.Pointer ||
+				t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map ||
+				t.Elem().Kind() == reflect.Interface:
 				return unknown
 			}
 			return isSet
@@ -203,7 +205,8 @@ func (k *locker) container(t reflect.Type, n *check.ContainerNode, path string) 
 		return done, nil
 	}
 	if writesItself(t) {
-		return nil, fmt.Errorf("%s: a %s writes its own JSON, so locks inside it cannot be found in Go: lock it as a whole", path, t)
+		return nil, fmt.Errorf("%s: a %s writes its own JSON, so locks inside it cannot be found in Go: lock it as "+
+			"a whole", path, t)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -308,7 +311,8 @@ func (k *locker) structFields(t reflect.Type, n *check.ContainerNode, path strin
 		p := &n.Object.Properties[i]
 		f, ok := fields[p.Name]
 		if !ok {
-			return nil, fmt.Errorf("%s: the schema locks %q or something in it, and the Go type %s has no such field", path, p.Name, t)
+			return nil, fmt.Errorf("%s: the schema locks %q or something in it, and the Go type %s has no such field",
+				path, p.Name, t)
 		}
 		inner, err := k.of(f.typ, p.Node, holder{f, p.Normalized, p.Presence}, path+"."+fieldName(t, f))
 		if err != nil {

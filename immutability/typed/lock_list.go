@@ -39,7 +39,8 @@ func (v view) item(l *header, i int) unsafe.Pointer { return unsafe.Add(l.data, 
 // list returns the lock for a slice or array.
 func (k *locker) list(t reflect.Type, n *check.ContainerNode, path string) (lock, error) {
 	if writtenAsText(t) {
-		return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and a %s is written as text", path, t)
+		return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and a %s is written as text",
+			path, t)
 	}
 	switch list := n.List.(type) {
 	case *check.Items:
@@ -178,7 +179,8 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 		}
 		return l.byKey(&newList, &oldList, front, depth+1)
 	}
-	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.keeps(newVal, oldVal, depth) {
+	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len &&
+		l.inOrder.keeps(newVal, oldVal, depth) {
 		return true
 	}
 	if newList.len == 0 && oldList.len == 0 {
@@ -345,7 +347,8 @@ func (l *keyedItems) plainByKey(newList, oldList *header, front, depth int) (kep
 			continue
 		}
 		both++
-		if l.item != nil && i >= front && !l.item.keeps(l.view.item(newList, i), l.view.item(oldList, int(matches[i])), depth) {
+		if l.item != nil && i >= front &&
+			!l.item.keeps(l.view.item(newList, i), l.view.item(oldList, int(matches[i])), depth) {
 			return false, true
 		}
 	}

@@ -262,5 +262,6 @@ func written(newObj, oldObj any) (newJSON, oldJSON []byte, err error) {
 
 // unchecked refuses an update that could not be checked.
 func unchecked(err error) field.ErrorList {
-	return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
+	return field.ErrorList{field.InternalError(nil,
+		fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
 }

@@ -47,7 +47,8 @@ var keys = []string{"object", "kind", "crd", "path", "rule", "change", "reason",
 // field returns the field of a key.
 func (e *Entry) field(key string) *string {
 	return map[string]*string{
-		"object": &e.Object, "kind": &e.Kind, "crd": &e.CRD, "path": &e.Path, "rule": &e.Rule, "change": &e.Change, "reason": &e.Reason, "until": &e.Until,
+		"object": &e.Object, "kind": &e.Kind, "crd": &e.CRD, "path": &e.Path, "rule": &e.Rule, "change": &e.Change,
+		"reason": &e.Reason, "until": &e.Until,
 	}[key]
 }
 
@@ -84,7 +85,9 @@ func (l *List) read(d *yamldoc.Document) error {
 		for key, v := range object {
 			text, isText := v.(string)
 			if !isText {
-				return d.Errorf(append(at, key), "it is %s; it has to be a string, in quotes where YAML reads it as something else", yamldoc.Describe(v))
+				return d.Errorf(append(at, key),
+					"it is %s; it has to be a string, in quotes where YAML reads it as something else",
+					yamldoc.Describe(v))
 			}
 			field := e.field(key)
 			if field == nil {
@@ -96,7 +99,8 @@ func (l *List) read(d *yamldoc.Document) error {
 			return d.Errorf(at, "the entry has no reason")
 		}
 		if _, err := time.Parse(time.DateOnly, e.Until); e.Until != "" && err != nil {
-			return d.Errorf(append(at, "until"), "it is %q; it is the last day that counts, such as 2026-12-31", e.Until)
+			return d.Errorf(append(at, "until"),
+				"it is %q; it is the last day that counts, such as 2026-12-31", e.Until)
 		}
 		l.Entries = append(l.Entries, e)
 		l.lines = append(l.lines, d.Position(at...).Line)
@@ -181,11 +185,13 @@ func (l *List) Warnings(now time.Time, forLint bool) []string {
 		switch e := &l.Entries[i]; {
 		case e.CRD != "" != forLint:
 		case !l.matched[i] && l.changed[i]:
-			list = append(list, fmt.Sprintf("%s:%d: the entry accepted another change; review the new one", l.File, l.lines[i]))
+			list = append(list, fmt.Sprintf("%s:%d: the entry accepted another change; review the new one",
+				l.File, l.lines[i]))
 		case !l.matched[i]:
 			list = append(list, fmt.Sprintf("%s:%d: the entry matches nothing; remove it", l.File, l.lines[i]))
 		case e.expired(now):
-			list = append(list, fmt.Sprintf("%s:%d: the entry no longer counts: its last day was %s", l.File, l.lines[i], e.Until))
+			list = append(list, fmt.Sprintf("%s:%d: the entry no longer counts: its last day was %s",
+				l.File, l.lines[i], e.Until))
 		}
 	}
 	return list

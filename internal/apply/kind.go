@@ -79,12 +79,14 @@ type patchMeta struct {
 
 var _ strategicpatch.LookupPatchMeta = patchMeta{}
 
-func (m patchMeta) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+func (m patchMeta) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta,
+	strategicpatch.PatchMeta, error) {
 	member, meta := m.member(key)
 	return patchMeta{m.resolved(member), m.models}, meta, nil
 }
 
-func (m patchMeta) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+func (m patchMeta) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta,
+	strategicpatch.PatchMeta, error) {
 	member, meta := m.member(key)
 	if list := m.resolved(member); list != nil && list.Items != nil && list.Items.Schema != nil {
 		return patchMeta{m.resolved(list.Items.Schema), m.models}, meta, nil

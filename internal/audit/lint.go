@@ -147,11 +147,13 @@ func (u update) audit(o Options, e effort) audited {
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Position.Line, b.Position.Line), strings.Compare(a.Path, b.Path),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Position.Line, b.Position.Line),
+			strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
-	locked := slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) }) || hasLocks(u.new)
+	locked := slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) }) ||
+		hasLocks(u.new)
 	return audited{findings, locked, rules.Steps() + x.kind.Steps()}
 }
 
@@ -172,7 +174,8 @@ func notLookedAt(c *crd.CRD, fields, untried []string, validated bool) (Finding,
 	}
 	if len(untried) > 0 {
 		places := slices.Compact(slices.Sorted(slices.Values(untried)))
-		parts = append(parts, fmt.Sprintf("did not look for objects that show %s, at %s", count(len(untried), "finding"), finding.Enumerate(places)))
+		parts = append(parts, fmt.Sprintf("did not look for objects that show %s, at %s",
+			count(len(untried), "finding"), finding.Enumerate(places)))
 	}
 	if !validated {
 		parts = append(parts, "did not ask whether an API server takes the rules")
@@ -183,7 +186,8 @@ func notLookedAt(c *crd.CRD, fields, untried []string, validated bool) (Finding,
 	return Finding{Finding: crd.Finding{
 		CRD: c.Name, Position: c.Position(), Severity: immutability.SeverityNote, Rule: finding.NotLookedAt,
 		Message: "lint " + strings.Join(parts, " and ") +
-			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint tried, or not the schema",
+			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint " +
+			"tried, or not the schema",
 	}}, true
 }
 
@@ -197,7 +201,8 @@ func count(n int, thing string) string {
 
 // rank orders severities: errors, warnings, notes.
 func (f *Finding) rank() int {
-	return slices.Index([]immutability.Severity{immutability.SeverityError, immutability.SeverityWarning, immutability.SeverityNote}, f.Severity)
+	return slices.Index([]immutability.Severity{immutability.SeverityError, immutability.SeverityWarning,
+		immutability.SeverityNote}, f.Severity)
 }
 
 // pair pairs CRDs by group and kind, in the order of news; where olds has a kind several times, by file.
@@ -280,13 +285,15 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 			}
 			known[at] = true
 			if gone {
-				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q on %s; clients rely on the values to stay",
+				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q "+
+					"on %s; clients rely on the values to stay",
 					old.Name, l.Of.Text, finding.Enumerate(l.Fields))
 			}
 			v := versions[l.In]
 			s := suspect{Finding: placed(u.new, v, l.Finding)}
 			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Guards}
-			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
+			if w, ok := witness.ShowDropped(after, before,
+				witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
 				s.loosened = &w
 			} else if l.Reworded {
 				continue
@@ -327,7 +334,9 @@ func withoutCopies(suspects []suspect) []suspect {
 	}
 	return slices.DeleteFunc(suspects, func(s suspect) bool {
 		same, ok := sameHole[s.Rule]
-		return ok && slices.ContainsFunc(locks[place{same, s.Version, s.SchemaPath}], func(lock suspect) bool { return isSubset(s.Fields, lock.Fields) })
+		return ok && slices.ContainsFunc(locks[place{same, s.Version, s.SchemaPath}], func(lock suspect) bool {
+			return isSubset(s.Fields, lock.Fields)
+		})
 	})
 }
 

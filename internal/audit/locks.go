@@ -158,7 +158,8 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 	for _, v := range c.Versions {
 		var fields []Field
 		for _, l := range validators[v].Locks() {
-			f := Field{File: c.File, CRD: c.Name, Kind: c.Kind, Path: l.Path, SchemaPath: l.SchemaPath, Holes: holesOf(l, v, findings)}
+			f := Field{File: c.File, CRD: c.Name, Kind: c.Kind, Path: l.Path, SchemaPath: l.SchemaPath,
+				Holes: holesOf(l, v, findings)}
 			for _, lock := range l.Locks {
 				f.Locks = append(f.Locks, string(lock))
 			}
@@ -166,7 +167,8 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 		}
 		for _, r := range transitionRules(v) {
 			fields = append(fields, Field{
-				File: c.File, CRD: c.Name, Kind: c.Kind, Path: r.Path, SchemaPath: r.SchemaPath, Locks: []string{string(kind.LockRule)}, Rule: r.Text, Holes: []Hole{},
+				File: c.File, CRD: c.Name, Kind: c.Kind, Path: r.Path, SchemaPath: r.SchemaPath,
+				Locks: []string{string(kind.LockRule)}, Rule: r.Text, Holes: []Hole{},
 			})
 		}
 		slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
@@ -198,7 +200,8 @@ func transitionRules(v *crd.Version) []celrule.Rule {
 
 // sameField reports whether two versions lock a field alike.
 func sameField(a, b Field) bool {
-	return a.Path == b.Path && a.Rule == b.Rule && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
+	return a.Path == b.Path && a.Rule == b.Rule && slices.Equal(a.Locks, b.Locks) &&
+		slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
 }
 
 // holesOf returns the ways around the locks of a field that are warnings or meant, in its own version or in one that
@@ -223,7 +226,8 @@ func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding)
 
 // isMeant reports whether f is a note about a removal that the author of a rule seems to allow.
 func isMeant(f crd.Finding) bool {
-	return f.Severity == immutability.SeverityNote && (f.Rule == finding.CELOptionalParent || f.Rule == finding.CELUnsetThenSet)
+	return f.Severity == immutability.SeverityNote &&
+		(f.Rule == finding.CELOptionalParent || f.Rule == finding.CELUnsetThenSet)
 }
 
 // shortly names a way through a hole at a path in a few words; lint explains it in full.
@@ -252,7 +256,8 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 		g := Group{Kind: k.Kind, Name: k.APIVersion, Versions: []string{k.APIVersion}}
 		for _, row := range k.Rows() {
 			g.Fields = append(g.Fields, Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: cmp.Or(row.Rule, row.Means), When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks),
+				Rule: cmp.Or(row.Rule, row.Means), When: row.When,
 				Except: row.Except, Message: row.Message, Unknown: row.Unknown, Note: row.Note, Holes: []Hole{},
 			})
 		}
@@ -280,9 +285,12 @@ func LocksOfOperators(kinds []*operators.Kind) *Locks {
 		}
 		for _, row := range k.Rows() {
 			f := Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: cmp.Or(row.Rule, row.Means), When: row.When,
-				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
-				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks),
+				Rule: cmp.Or(row.Rule, row.Means), When: row.When,
+				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown,
+				EnforcedBy: k.Operator.Name,
+				Module:     k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until,
+				Read: row.Read, Holes: []Hole{},
 			}
 			if row.Effect != builtin.EffectRefused {
 				f.Note = row.Message
@@ -307,7 +315,8 @@ func LocksOfFacts(kinds []*crdfacts.Kind) *Locks {
 			row := &k.Rows[i]
 			f := Field{
 				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: words(row.Locks()), Message: row.Says,
-				Module: k.Project.Module, Function: "the CRD of " + k.Project.Name + " " + k.Project.Version, Holes: []Hole{},
+				Module: k.Project.Module, Function: "the CRD of " + k.Project.Name + " " + k.Project.Version,
+				Holes: []Hole{},
 			}
 			if row.Unknown {
 				f.Locks, f.Unknown = []string{"rule"}, "a transition rule of the CRD reads the field"
@@ -349,9 +358,11 @@ func (l *Locks) DropEmpty() {
 // is one of newCRD that oldCRD does not accept, and oldCRD refuses the direct way. The error is about CRDs of different
 // kinds.
 func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
-	is, was := schema.GroupKind{Group: newCRD.Group, Kind: newCRD.Kind}, schema.GroupKind{Group: oldCRD.Group, Kind: oldCRD.Kind}
+	is, was := schema.GroupKind{Group: newCRD.Group,
+		Kind: newCRD.Kind}, schema.GroupKind{Group: oldCRD.Group, Kind: oldCRD.Kind}
 	if is != was {
-		return nil, fmt.Errorf("the new CRD defines %s and the old one %s: compare a CRD with its own old version", is, was)
+		return nil, fmt.Errorf("the new CRD defines %s and the old one %s: compare a CRD with its own old version",
+			is, was)
 	}
 	u := update{newCRD, oldCRD}
 	suspects := u.droppedRules(new(celrule.Audit))
@@ -387,7 +398,9 @@ func opened(newCRD *crd.CRD, before *witness.Kind, dropped []Finding) []Finding 
 	var holes []Finding
 	for _, f := range Holes(newCRD) {
 		if slices.ContainsFunc(dropped, func(d Finding) bool {
-			return d.Version == f.Version && slices.ContainsFunc(d.Fields, func(field string) bool { return slices.Contains(f.Fields, field) })
+			return d.Version == f.Version && slices.ContainsFunc(d.Fields, func(field string) bool {
+				return slices.Contains(f.Fields, field)
+			})
 		}) {
 			continue
 		}

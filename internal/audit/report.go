@@ -112,7 +112,8 @@ func (f *Finding) MarkersOn() string {
 
 // Same reports whether two findings are the same for two versions of one CRD.
 func (f *Finding) Same(g *Finding) bool {
-	return f.Position.Filename == g.Position.Filename && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message &&
+	return f.Position.Filename == g.Position.Filename && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule &&
+		f.Message == g.Message &&
 		f.Severity == g.Severity
 }
 
@@ -242,6 +243,7 @@ func refusedRule(c *crd.CRD, v *crd.Version, r celrule.Refusal) Finding {
 		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", r.Rule, r.Reason)
 	}
 	return placed(c, v, crd.Finding{
-		Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: finding.RefusedRule, Message: message,
+		Path: schema.Readable(r.SchemaPath), SchemaPath: r.SchemaPath, Severity: immutability.SeverityError,
+		Rule: finding.RefusedRule, Message: message,
 	})
 }

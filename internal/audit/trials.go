@@ -112,7 +112,8 @@ const statusPath = "/properties/status"
 // try looks for objects that show ways: at a glance for all of them first, and then harder for those rules for which
 // there are none yet.
 func (x *explainer) try(ways []*tried) {
-	for effort, steps := range []int{witness.Glance: x.effort.glance, witness.Search: x.effort.search, witness.Thorough: x.effort.thorough} {
+	for effort, steps := range []int{witness.Glance: x.effort.glance, witness.Search: x.effort.search,
+		witness.Thorough: x.effort.thorough} {
 		x.allow(steps)
 		x.kind.Allow(steps)
 		for _, w := range ways {

@@ -13,7 +13,9 @@ import (
 	"k8s.io/apiserver/pkg/cel"
 )
 
-var newParser = sync.OnceValues(func() (*parser.Parser, error) { return parser.NewParser(parser.EnableOptionalSyntax(true)) })
+var newParser = sync.OnceValues(func() (*parser.Parser, error) {
+	return parser.NewParser(parser.EnableOptionalSyntax(true))
+})
 
 // Parse reads a CEL expression. It returns an error that shows the first mistake.
 func Parse(text string) (ast.Expr, error) {

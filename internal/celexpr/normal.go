@@ -87,7 +87,9 @@ func constant(value bool) *formula {
 
 // neverFails reports whether n is never an error.
 func (n *formula) neverFails() bool {
-	return n.op == atom && n.total || n.op != atom && !slices.ContainsFunc(n.operands, func(operand *formula) bool { return !operand.neverFails() })
+	return n.op == atom && n.total || n.op != atom && !slices.ContainsFunc(n.operands, func(operand *formula) bool {
+		return !operand.neverFails()
+	})
 }
 
 // contradicts reports whether n and m are an atom and its negation.
@@ -172,7 +174,8 @@ func (w *normalizer) formula(x ast.Expr, negated bool) *formula {
 			return w.equality(args[0], args[1], negated)
 		case operators.Conditional:
 			if condition := w.formula(args[0], false); condition.neverFails() {
-				return join(and, join(or, w.formula(args[0], true), w.formula(args[1], negated)), join(or, condition, w.formula(args[2], negated)))
+				return join(and, join(or, w.formula(args[0], true), w.formula(args[1], negated)),
+					join(or, condition, w.formula(args[2], negated)))
 			}
 		}
 	}
@@ -204,7 +207,8 @@ func (w *normalizer) equality(x, y ast.Expr, negated bool) *formula {
 	}
 	texts := []string{a.String(), b.String()}
 	slices.Sort(texts)
-	return &formula{text: "==(" + strings.Join(texts, ", ") + ")", negated: negated, total: a.neverFails() && b.neverFails()}
+	return &formula{text: "==(" + strings.Join(texts, ", ") + ")", negated: negated,
+		total: a.neverFails() && b.neverFails()}
 }
 
 // text returns the text of an expression that is not a formula, with its operands in normal form.

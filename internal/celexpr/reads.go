@@ -103,7 +103,8 @@ func lastStep(x ast.Expr) (l last, ok bool) {
 			if key, ok := textOf(args[1]); ok {
 				return last{from: args[0], step: Step{Kind: Key, Name: key, Optional: name == operators.OptIndex}}, true
 			}
-			return last{from: args[0], step: Step{Kind: Item, Optional: name == operators.OptIndex}, args: args[1:]}, true
+			return last{from: args[0], step: Step{Kind: Item, Optional: name == operators.OptIndex},
+				args: args[1:]}, true
 		case call.IsMemberFunction() && slices.Contains(transparent[:], name):
 			return last{from: call.Target(), step: Step{Kind: Call, Name: name}, args: args}, true
 		}
@@ -179,7 +180,9 @@ func (r *reader) visit(x ast.Expr, isTest bool) {
 // add adds a selection. What is selected from some item or by a condition is always read: which one it is depends on
 // others.
 func (r *reader) add(s Selection, isTest bool) {
-	read := Read{Selection: s, Tests: isTest && !slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Kind == Item || s.Kind == Call })}
+	read := Read{Selection: s, Tests: isTest && !slices.ContainsFunc(s.Steps, func(s Step) bool {
+		return s.Kind == Item || s.Kind == Call
+	})}
 	r.reads = append(r.reads, read)
 }
 

@@ -180,7 +180,9 @@ func neededSometimes(r *Rule, x ast.Expr, l *schema.Location, wanted bool) bool 
 	}
 	isValue := func(d disjunct) bool {
 		_, asked := askedFor(r, d.expr)
-		return !asked && slices.ContainsFunc(termsIn(r, d.expr), func(t term) bool { return !within(t.at, l) && !within(l, t.at) })
+		return !asked && slices.ContainsFunc(termsIn(r, d.expr), func(t term) bool {
+			return !within(t.at, l) && !within(l, t.at)
+		})
 	}
 	if slices.ContainsFunc(parts, isL) && slices.ContainsFunc(parts, isValue) {
 		return true
@@ -242,7 +244,8 @@ func twin(l *schema.Location) string {
 	parent := l.Parent().Schema
 	for _, name := range slices.Sorted(maps.Keys(parent.Properties)) {
 		other := parent.Properties[name]
-		if slices.ContainsFunc(other.Enum, func(v any) bool { s, _ := v.(string); return strings.EqualFold(s, l.Name) }) {
+		if slices.ContainsFunc(other.Enum,
+			func(v any) bool { s, _ := v.(string); return strings.EqualFold(s, l.Name) }) {
 			return "the values of " + name
 		}
 		if name == l.Name || len(other.Properties) == 0 || slices.Contains(parent.Required, name) {

@@ -100,7 +100,8 @@ func times(cost, limit uint64) string {
 
 // estimate returns the estimated cost of a rule at l within root, times the number of values that an object can have
 // there.
-func (c *costs) estimate(root *structural.Structural, l *schema.Location, rule string, optionalOldSelf bool) (uint64, error) {
+func (c *costs) estimate(root *structural.Structural, l *schema.Location, rule string,
+	optionalOldSelf bool) (uint64, error) {
 	node, cardinality := find(root, l)
 	if node == nil {
 		return 0, fmt.Errorf("there is no schema at %s", l.Path.Pointer())
@@ -286,13 +287,17 @@ func find(root *structural.Structural, l *schema.Location) (node *structural.Str
 			if node.AdditionalProperties == nil || node.AdditionalProperties.Structural == nil {
 				return nil, 0
 			}
-			cardinality = product(cardinality, limitOf(node, func(v *structural.ValueValidation) *int64 { return v.MaxProperties }))
+			cardinality = product(cardinality, limitOf(node, func(v *structural.ValueValidation) *int64 {
+				return v.MaxProperties
+			}))
 			node = node.AdditionalProperties.Structural
 		case schema.Items:
 			if node.Items == nil {
 				return nil, 0
 			}
-			cardinality = product(cardinality, limitOf(node, func(v *structural.ValueValidation) *int64 { return v.MaxItems }))
+			cardinality = product(cardinality, limitOf(node, func(v *structural.ValueValidation) *int64 {
+				return v.MaxItems
+			}))
 			node = node.Items
 		}
 	}

@@ -96,7 +96,8 @@ func unequalArray(s *spec.Schema) string {
 	}
 	switch s.Extensions[schema.KeyListType] {
 	case schema.ListSet:
-		if items.Nullable || !isIntOrString(items) && !items.Type.Contains("string") && !items.Type.Contains("integer") && !items.Type.Contains("boolean") {
+		if items.Nullable || !isIntOrString(items) && !items.Type.Contains("string") &&
+			!items.Type.Contains("integer") && !items.Type.Contains("boolean") {
 			return "CEL compares sets of strings, integers and booleans only"
 		}
 		if items.Format == "date" {
@@ -152,7 +153,8 @@ func keysApart(s *spec.Schema) string {
 		switch {
 		case field.Nullable:
 			return "the list's key " + key + " is nullable"
-		case isIntOrString(&field), field.Type.Contains("string"), field.Type.Contains("integer"), field.Type.Contains("boolean"):
+		case isIntOrString(&field), field.Type.Contains("string"), field.Type.Contains("integer"),
+			field.Type.Contains("boolean"):
 		default:
 			return "the list's key " + key + " has a type whose values CEL tells apart by their spelling"
 		}
@@ -233,7 +235,8 @@ func keysOf(l *schema.Location) keyKind {
 		return mapKeys
 	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListSet && unequal(s) == "":
 		return setItems
-	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListMap && keysApart(s) == "" && plainKeys(l):
+	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListMap &&
+		keysApart(s) == "" && plainKeys(l):
 		return listKeys
 	}
 	return noKeys
@@ -241,5 +244,7 @@ func keysOf(l *schema.Location) keyKind {
 
 // plainKeys reports whether CEL's == on the list-map keys of l means what a lock's equality means.
 func plainKeys(l *schema.Location) bool {
-	return !slices.ContainsFunc(l.Marks.ListMapKeys, func(key string) bool { return unequal(l.Items.Property(key).Schema) != "" })
+	return !slices.ContainsFunc(l.Marks.ListMapKeys, func(key string) bool {
+		return unequal(l.Items.Property(key).Schema) != ""
+	})
 }

@@ -120,7 +120,9 @@ func statementsOf(l *schema.Location, locks []schema.Lock) []statement {
 			done   string
 		}{{schema.AddItem, "added"}, {schema.RemoveItem, "removed"}} {
 			if lock.Refuses().Has(item.change) {
-				statements = append(statements, statement{[]schema.Lock{lock}, item.change, fmt.Sprintf("%s: no %s may be %s", schema.Refused, things, item.done)})
+				statements = append(statements,
+					statement{[]schema.Lock{lock}, item.change,
+						fmt.Sprintf("%s: no %s may be %s", schema.Refused, things, item.done)})
 			}
 		}
 	}
@@ -135,7 +137,8 @@ func (e *exporter) write(l *schema.Location, f statement) {
 		return
 	}
 	if r := e.said.rule(l, f.refused); r != nil {
-		e.out.Rules = append(e.out.Rules, ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: r.SchemaPath, Rule: r.Text})
+		e.out.Rules = append(e.out.Rules,
+			ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: r.SchemaPath, Rule: r.Text})
 		e.cover(l, f)
 		return
 	}
@@ -187,7 +190,8 @@ func (e *exporter) add(l *schema.Location, f statement, union bool) *refusal {
 		c := e.changes.at(at)
 		c.AddRules = append(c.AddRules, entryOf(text, f.message, steps))
 	}
-	e.out.Rules = append(e.out.Rules, ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: at.Path.Pointer(), Rule: text})
+	e.out.Rules = append(e.out.Rules,
+		ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: at.Path.Pointer(), Rule: text})
 	return nil
 }
 
@@ -199,7 +203,8 @@ func (t *tree) place(l *schema.Location, f statement, union bool) (at *schema.Lo
 	for t.uncorrelated[at] != "" || steps[0].Role == schema.Property && at.Marks.Normalize != "" {
 		at, steps = at.Parent(), append([]*schema.Location{at}, steps...)
 	}
-	if len(steps) == 1 && t.uncorrelated[l] == "" && l.Marks.Normalize == "" && !union && (present(l) || f.refused == schema.Modify) {
+	if len(steps) == 1 && t.uncorrelated[l] == "" && l.Marks.Normalize == "" && !union &&
+		(present(l) || f.refused == schema.Modify) {
 		return l, nil
 	}
 	return at, steps
@@ -289,7 +294,8 @@ func (s said) rule(l *schema.Location, refused schema.Change) *Rule {
 	for up := l; up != nil; up = up.Parent() {
 		at := s[up.Path.Pointer()]
 		frozen := at.refused.Has(schema.ChangeValue) || at.refused.Has(schema.Modify) && present(up)
-		says := frozen || up == l && at.refused.Has(refused) && (refused&schema.ChangeItems == 0 || at.refused&schema.Modify == 0)
+		says := frozen || up == l && at.refused.Has(refused) &&
+			(refused&schema.ChangeItems == 0 || at.refused&schema.Modify == 0)
 		if says && !(at.anyOrder && ordered && longMapList(l.Schema)) {
 			return at.rule
 		}
@@ -366,7 +372,8 @@ func expression(l *schema.Location, lock schema.Lock) (text, reason string) {
 	if l.Marks.Normalize != "" || normalizedAbove(l) != nil || normalized(l.Schema) {
 		return "", "CEL does not count empty values as absent, as x-kubernetes-normalize does"
 	}
-	w := &speller{form: formOf(changesOf(lock)), exact: lock == schema.Immutable, ordered: l.Marks.MapListOrder != schema.OrderIgnored}
+	w := &speller{form: formOf(changesOf(lock)), exact: lock == schema.Immutable,
+		ordered: l.Marks.MapListOrder != schema.OrderIgnored}
 	text = w.below(way(l), "object", "oldObject", 0)
 	return text, w.reason
 }

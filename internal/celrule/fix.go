@@ -37,14 +37,16 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *crd.Fix {
 	}
 	fix, while := &crd.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: !k.imprecise}, k.while()
 	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
-	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s", displayPath(l), while, k.example(), inParent(l, "{}"))
+	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s",
+		displayPath(l), while, k.example(), inParent(l, "{}"))
 	return fix
 }
 
 // keeper returns what a companion of l has to say about the fields. zero reports of which of them the zero value counts
 // as absent.
 func (a *auditor) keeper(l *schema.Location, fields []guard, zero func(*schema.Location) bool) *keeper {
-	k := &keeper{top: l, fields: map[*schema.Location][]operand{}, above: map[*schema.Location]bool{}, zero: zero, stays: true}
+	k := &keeper{top: l, fields: map[*schema.Location][]operand{}, above: map[*schema.Location]bool{},
+		zero: zero, stays: true}
 	for _, g := range fields {
 		if a.removable(g, l) {
 			continue
@@ -82,7 +84,8 @@ func countFields(guards []guard) int {
 // without a field below l whose removal may be meant: then keeping l closes nothing.
 func (a *auditor) removable(g guard, l *schema.Location) bool {
 	for at := g.at; at != l.Parent(); at = at.Parent() {
-		if at.In == nil || at == l && at.Role == schema.Property || at.Role == schema.Property && (present(at) || !a.doubted(at)) {
+		if at.In == nil || at == l && at.Role == schema.Property ||
+			at.Role == schema.Property && (present(at) || !a.doubted(at)) {
 			continue
 		}
 		if a.removalGetsAround(g, at) {
@@ -167,7 +170,8 @@ func eachOf(d disjunct) ast.Expr {
 		return nil
 	}
 	call := d.expr.AsCall()
-	if _, ok := celexpr.MacroOf(call); !ok || !celexpr.Mentions(call.Target(), "oldSelf") || celexpr.Mentions(call.Target(), "self") {
+	if _, ok := celexpr.MacroOf(call); !ok || !celexpr.Mentions(call.Target(), "oldSelf") ||
+		celexpr.Mentions(call.Target(), "self") {
 		return nil
 	}
 	return call.Target()
@@ -350,7 +354,8 @@ func alsoCopy(fix *crd.Fix, version string, r *readRule, known bool) *crd.Fix {
 	}
 	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
 	addRule(fix, maps.Clone(r.entry()))
-	fix.Refuses = fmt.Sprintf("an update through version %s that the same update through another version is refused for: %s",
+	fix.Refuses = fmt.Sprintf("an update through version %s that the same update through another version is refused "+
+		"for: %s",
 		version, finding.Enumerate(textsOf(fix.AddRules)))
 	return fix
 }

@@ -32,9 +32,11 @@ type form struct {
 //
 // Forms for keys and items are in the method keys of speller, as they depend on the kind of the list or map.
 var forms = []form{
-	{set | unset | modify, "A == B && (!A || E)", "has(self.f) == has(oldSelf.f) && (!has(self.f) || self.f == oldSelf.f)"},
+	{set | unset | modify, "A == B && (!A || E)",
+		"has(self.f) == has(oldSelf.f) && (!has(self.f) || self.f == oldSelf.f)"},
 	{set | unset | modify, "E || (!A && !B)", "self.f == oldSelf.f || (!has(self.f) && !has(oldSelf.f))"},
-	{set | unset | modify, "(A && B && E) || (!A && !B)", "(has(self.f) && has(oldSelf.f) && self.f == oldSelf.f) || (!has(self.f) && !has(oldSelf.f))"},
+	{set | unset | modify, "(A && B && E) || (!A && !B)",
+		"(has(self.f) && has(oldSelf.f) && self.f == oldSelf.f) || (!has(self.f) && !has(oldSelf.f))"},
 	{unset | modify, "!B || (A && E)", "!has(oldSelf.f) || (has(self.f) && self.f == oldSelf.f)"},
 	{unset | modify, "!B || E", "!has(oldSelf.f) || self.f == oldSelf.f"},
 	{set | modify, "!A || (B && E)", "!has(self.f) || (has(oldSelf.f) && self.f == oldSelf.f)"},
@@ -96,7 +98,8 @@ func (im *importer) newReading(r *Rule) *reading {
 	case r.OptionalOldSelf:
 		u.reason = "it also judges new values (optionalOldSelf), which no lock does"
 	case r.at.Marks.Normalize != "":
-		u.reason = "locks in " + displayPath(r.at) + " do not apply while it counts as absent, because of " + schema.KeyNormalize
+		u.reason = "locks in " + displayPath(r.at) + " do not apply while it counts as absent, because of " +
+			schema.KeyNormalize
 	default:
 		u.conjuncts = celexpr.Conjuncts(r.expr, im.facts(r))
 	}
@@ -110,17 +113,19 @@ func (im *importer) always(l *schema.Location) bool {
 		return true
 	}
 	return l.Role == schema.Property && slices.ContainsFunc(im.rules[l.Parent()], func(r *Rule) bool {
-		return r.expr != nil && !r.Transition && slices.ContainsFunc(celexpr.Operands(r.expr, operators.LogicalAnd), func(x ast.Expr) bool {
-			field, ok := hasOf(x)
-			t, isTerm := r.term(field)
-			return ok && isTerm && t.at == l && t.optional == nil
-		})
+		return r.expr != nil && !r.Transition &&
+			slices.ContainsFunc(celexpr.Operands(r.expr, operators.LogicalAnd), func(x ast.Expr) bool {
+				field, ok := hasOf(x)
+				t, isTerm := r.term(field)
+				return ok && isTerm && t.at == l && t.optional == nil
+			})
 	})
 }
 
 // hasOf returns x of the expression has(x).
 func hasOf(x ast.Expr) (ast.Expr, bool) {
-	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "has" || x.AsCall().IsMemberFunction() || len(x.AsCall().Args()) != 1 {
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "has" || x.AsCall().IsMemberFunction() ||
+		len(x.AsCall().Args()) != 1 {
 		return x, false
 	}
 	return x.AsCall().Args()[0], true
@@ -302,7 +307,8 @@ func (im *importer) spellings(l, at *schema.Location, normalized bool) []spellin
 	}
 	if keysOf(l) != noKeys && l.Marks.MapType != schema.MapAtomic {
 		for _, change := range []schema.Change{schema.AddItem, schema.RemoveItem} {
-			all = append(all, spelling{form: form{refused: change}, at: l}, spelling{form: form{refused: change}, at: l, union: true})
+			all = append(all, spelling{form: form{refused: change}, at: l},
+				spelling{form: form{refused: change}, at: l, union: true})
 		}
 	}
 	for _, s := range all {
@@ -445,7 +451,8 @@ func (a *accepted) add(s spelling, refused schema.Change) (added []schemaLock) {
 // ordered is set, they also refuse another order of a keyed list.
 func (a *accepted) refuses(l *schema.Location, changes schema.Change, normalize string, ordered bool) bool {
 	given := l.Marks.Refuses()
-	if given.Has(changes) && l.Marks.Normalize == normalize && !(ordered && l.Marks.MapListOrder == schema.OrderIgnored) {
+	if given.Has(changes) && l.Marks.Normalize == normalize &&
+		!(ordered && l.Marks.MapListOrder == schema.OrderIgnored) {
 		return true
 	}
 	for _, word := range a.words[l] {

@@ -84,7 +84,8 @@ func (o operand) negated() operand { return operand{o.no, o.yes} }
 
 // of replaces oldSelf in o with a selection.
 func (o operand) of(selection string) operand {
-	return operand{oldSelfWord.ReplaceAllLiteralString(o.yes, selection), oldSelfWord.ReplaceAllLiteralString(o.no, selection)}
+	return operand{oldSelfWord.ReplaceAllLiteralString(o.yes, selection),
+		oldSelfWord.ReplaceAllLiteralString(o.no, selection)}
 }
 
 // conjunction is a list of operands of which all hold.

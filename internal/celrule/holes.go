@@ -151,8 +151,9 @@ func (a *auditor) description(l *schema.Location) string {
 func newAuditor(t *tree, steps *int) *auditor {
 	a := &auditor{
 		tree: t, steps: steps, inGo: func(string) (GoField, bool) { return GoField{}, false },
-		guards: map[*schema.Location][]*readRule{}, guarding: map[*schema.Location][]*readRule{}, detours: map[*schema.Location]*Way{},
-		doubts: map[*schema.Location]bool{}, dropped: map[*readRule]string{},
+		guards: map[*schema.Location][]*readRule{}, guarding: map[*schema.Location][]*readRule{},
+		detours: map[*schema.Location]*Way{},
+		doubts:  map[*schema.Location]bool{}, dropped: map[*readRule]string{},
 	}
 	for _, l := range t.All {
 		for _, r := range t.rules[l] {
@@ -183,7 +184,8 @@ func (a *auditor) ways() []*Way {
 		if l.Role == schema.Property && !present(l) && !ofResource(l) && a.uncorrelated[l] == "" && !a.alwaysSent(l) {
 			ways = append(ways, a.without(l, &Way{Rule: finding.CELOptionalParent, at: l})...)
 		}
-		if in := inside(l); in != nil && a.uncorrelated[in] == "" && (l.Values != nil || l.Marks.ListType == schema.ListMap) {
+		if in := inside(l); in != nil && a.uncorrelated[in] == "" &&
+			(l.Values != nil || l.Marks.ListType == schema.ListMap) {
 			ways = append(ways, a.without(in, &Way{Rule: finding.CELRenamableKey, at: l})...)
 		}
 		if unknownFields(l.Schema) {
@@ -197,7 +199,8 @@ func (a *auditor) ways() []*Way {
 // no tool and no person updates an object to have no spec. A schema that speaks of objects without a spec is an
 // exception.
 func (a *auditor) alwaysSent(l *schema.Location) bool {
-	return l.Parent().In == nil && l.Name == "spec" && !l.Schema.Nullable && !anywhereRequired(l) && a.doneWithout(l) == ""
+	return l.Parent().In == nil && l.Name == "spec" && !l.Schema.Nullable && !anywhereRequired(l) &&
+		a.doneWithout(l) == ""
 }
 
 // without completes w, a way on which gone is absent for a while. It returns no way if no rule guards anything there.
@@ -272,7 +275,8 @@ func (w *Way) shown() []*Guarded {
 
 // findingAt returns a finding at a location about the fields that some rules guard.
 func findingAt(id string, l *schema.Location, around []*Guarded) crd.Finding {
-	f := crd.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(), SchemaPath: l.Path.Pointer()}
+	f := crd.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(),
+		SchemaPath: l.Path.Pointer()}
 	for _, g := range around {
 		for _, at := range g.at {
 			f.Fields = append(f.Fields, displayPath(at))
@@ -317,13 +321,16 @@ func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 			add += ", unless intended: " + intended
 			f.Fix.Safe, canRequire = false, false
 		} else if name := celexpr.Escape(l.Name); !guarded && countFields(rest) > maxNamed {
-			add += fmt.Sprintf(", or the shorter !has(oldSelf.%s) || has(self.%s) if %s is to stay once it is set", name, name, l.Name)
+			add += fmt.Sprintf(", or the shorter !has(oldSelf.%s) || has(self.%s) if %s is to stay once it is set",
+				name, name, l.Name)
 			f.Fix.Safe = false
 		} else if zero, companion := w.auditor.zeroInUse(l, rest); zero != "" {
-			add += fmt.Sprintf(", or if Go clients have %s with omitempty and without a pointer, and so leave out %s, the rule %s", l.Name, zero, companion)
+			add += fmt.Sprintf(", or if Go clients have %s with omitempty and without a pointer, and so leave out "+
+				"%s, the rule %s", l.Name, zero, companion)
 			f.Fix.Safe = false
 		} else if !f.Fix.Safe {
-			add += fmt.Sprintf(", unless intended: the rules on %s accept some values that it keeps", finding.Enumerate(f.Fields))
+			add += fmt.Sprintf(", unless intended: the rules on %s accept some values that it keeps",
+				finding.Enumerate(f.Fields))
 		}
 		remedies = append(remedies, add)
 	}
@@ -340,9 +347,11 @@ func (w *Way) removal(shown []*Guarded) (f crd.Finding, ok bool) {
 func (w *Way) rename(shown []*Guarded) crd.Finding {
 	f := findingAt(finding.CELRenamableKey, w.at, shown)
 	f.Fix = keepKeys(w.at)
-	f.Message = "an update can remove a key and the next one can add it with other values of " + finding.Enumerate(f.Fields)
+	f.Message = "an update can remove a key and the next one can add it with other values of " +
+		finding.Enumerate(f.Fields)
 	if f.Fix != nil {
-		f.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s", displayPath(w.at), f.Fix.AddRules[0]["rule"])
+		f.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s",
+			displayPath(w.at), f.Fix.AddRules[0]["rule"])
 	}
 	return f
 }
@@ -377,7 +386,8 @@ func unknownFields(s *spec.Schema) bool {
 		return false
 	}
 	ap := s.AdditionalProperties
-	return preservesUnknown(s) && (ap == nil || ap.Schema == nil) || s.Extensions[schema.KeyEmbedded] == true || ap != nil && ap.Schema == nil && ap.Allows
+	return preservesUnknown(s) && (ap == nil || ap.Schema == nil) || s.Extensions[schema.KeyEmbedded] == true ||
+		ap != nil && ap.Schema == nil && ap.Allows
 }
 
 // compares reports whether r compares the new and old values of l as a whole.

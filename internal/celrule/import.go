@@ -31,7 +31,8 @@ type ImportedRule struct {
 // s), and for each rule the number of forms times the fields that it names.
 func Import(s *spec.Schema) Imported {
 	im := &importer{tree: readTree(s), parsed: map[ruleText][]string{},
-		now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{}, map[*schema.Location]bool{}}}
+		now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{},
+			map[*schema.Location]bool{}}}
 	for _, l := range im.All {
 		if words := wordsOf(l); len(words) > 0 {
 			im.now.words[l] = words
@@ -140,7 +141,8 @@ func lockKeys(l *schema.Location, words []schema.Lock, now *accepted) map[string
 	var update []any
 	for _, word := range schema.Words() {
 		w := schema.Lock(word)
-		implied := w == schema.NoAddItem && modify && has(schema.NoSet) || w == schema.NoRemoveItem && modify && has(schema.NoUnset)
+		implied := w == schema.NoAddItem && modify && has(schema.NoSet) ||
+			w == schema.NoRemoveItem && modify && has(schema.NoUnset)
 		if has(w) && !implied || l.Marks.Has(w) {
 			update = append(update, word)
 		}

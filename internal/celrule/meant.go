@@ -53,7 +53,9 @@ func (a *auditor) allowedOnTheWay(g guard, l *schema.Location) string {
 // removalGetsAround reports whether objects have shown that updates get around the rule of g while l is absent.
 func (a *auditor) removalGetsAround(g guard, l *schema.Location) bool {
 	w := a.detours[l]
-	return w != nil && slices.ContainsFunc(w.Around, func(other *Guarded) bool { return other.Shown && other.by == g.by })
+	return w != nil && slices.ContainsFunc(w.Around, func(other *Guarded) bool {
+		return other.Shown && other.by == g.by
+	})
 }
 
 // allowsRemoval returns why updates may remove the property l, as far as the author of r says so; "" if nothing says
@@ -71,7 +73,8 @@ func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 	case speaksOfRemoval(a.description(l), l.Name):
 		return "its description allows its removal"
 	case byReference(l) != "":
-		return fmt.Sprintf("%s and %s are two ways to give one value, and objects may move from one to the other", l.Name, byReference(l))
+		return fmt.Sprintf("%s and %s are two ways to give one value, and objects may move from one to the other",
+			l.Name, byReference(l))
 	}
 	return ""
 }
@@ -185,13 +188,16 @@ func (a *auditor) doubt(l *schema.Location, fields []guard) string {
 		return why
 	}
 	if filledIn.MatchString(a.description(l)) {
-		return fmt.Sprintf("the description of %s speaks of a value that is filled in, and who replaces the object leaves it out again", name)
+		return fmt.Sprintf("the description of %s speaks of a value that is filled in, and who replaces the object "+
+			"leaves it out again", name)
 	}
 	if a.writtenUnasked(l, fields) {
-		return fmt.Sprintf("Go clients write %s where nobody has set it, and who replaces the object leaves it out again", name)
+		return fmt.Sprintf("Go clients write %s where nobody has set it, and who replaces the object leaves it "+
+			"out again", name)
 	}
 	if !locked && switchedOff(l, fields) {
-		return fmt.Sprintf("%s has other fields that may change, and removing it may be how to switch off what it configures", name)
+		return fmt.Sprintf("%s has other fields that may change, and removing it may be how to switch off what it "+
+			"configures", name)
 	}
 	for _, g := range fields {
 		if newest := a.dropped[g.by]; newest != "" {

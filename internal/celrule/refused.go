@@ -66,7 +66,8 @@ func (r *Refusals) Of(s *apiextensions.JSONSchemaProps) []Refusal {
 	w.visit(root, place{isRoot: true, most: 1, bounded: true})
 	if w.total > staticCRDCostLimit {
 		w.found = append(w.found, Refusal{Together: true, Reason: fmt.Sprintf(
-			"their estimated cost is %s the API server's limit for a CRD; %s", times(w.total, staticCRDCostLimit), boundAll)})
+			"their estimated cost is %s the API server's limit for a CRD; %s",
+			times(w.total, staticCRDCostLimit), boundAll)})
 	}
 	return w.found
 }
@@ -128,7 +129,8 @@ type refusedWalk struct {
 func (w *refusedWalk) visit(s *structural.Structural, at place) (wellFormed bool) {
 	wellFormed = true
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
-		wellFormed = w.visit(s.AdditionalProperties.Structural, at.child(s, "/additionalProperties", true)) && wellFormed
+		wellFormed = w.visit(s.AdditionalProperties.Structural, at.child(s, "/additionalProperties", true)) &&
+			wellFormed
 	}
 	for name, property := range s.Properties {
 		below := at.child(s, "/properties/"+pointer.Escape(name), cel.MapIsCorrelatable(s.XMapType))
@@ -185,7 +187,8 @@ func (w *refusedWalk) compile(s *structural.Structural, rules apiextensionsv1.Va
 func (w *refusedWalk) refuseCost(at place, r apiextensionsv1.ValidationRule, subject string, cost uint64) {
 	if cost > staticCostLimit {
 		w.found = append(w.found, Refusal{SchemaPath: at.path, Rule: r.Rule, Costly: true, Reason: fmt.Sprintf(
-			"%s is %s the API server's limit; %s", subject, times(cost, staticCostLimit), strings.Replace(boundAll, "they read", "it reads", 1))})
+			"%s is %s the API server's limit; %s",
+			subject, times(cost, staticCostLimit), strings.Replace(boundAll, "they read", "it reads", 1))})
 	}
 }
 
@@ -194,7 +197,8 @@ func malformed(r apiextensionsv1.ValidationRule, s *structural.Structural) strin
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	lines := func(text string) bool { return strings.ContainsAny(strings.TrimSpace(text), "\n\r") }
 	reasons := []apiextensionsv1.FieldValueErrorReason{
-		apiextensionsv1.FieldValueDuplicate, apiextensionsv1.FieldValueForbidden, apiextensionsv1.FieldValueInvalid, apiextensionsv1.FieldValueRequired,
+		apiextensionsv1.FieldValueDuplicate, apiextensionsv1.FieldValueForbidden, apiextensionsv1.FieldValueInvalid,
+		apiextensionsv1.FieldValueRequired,
 	}
 	switch {
 	case blank(r.Rule):

@@ -30,7 +30,8 @@ func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 			continue
 		}
 		f := r.finding(immutability.SeverityWarning, finding.DeadRule)
-		f.Message = fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema%s: remove it, or correct it", r.Text, c.why)
+		f.Message = fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema%s: remove "+
+			"it, or correct it", r.Text, c.why)
 		findings = append(findings, f)
 	}
 	return findings
@@ -121,7 +122,8 @@ func (c *certainty) of(x ast.Expr) truth {
 
 // askedFor returns the field that x asks for with has(); false for another expression.
 func askedFor(r *Rule, x ast.Expr) (t term, ok bool) {
-	if x.Kind() != ast.CallKind || x.AsCall().IsMemberFunction() || x.AsCall().FunctionName() != "has" || len(x.AsCall().Args()) != 1 {
+	if x.Kind() != ast.CallKind || x.AsCall().IsMemberFunction() || x.AsCall().FunctionName() != "has" ||
+		len(x.AsCall().Args()) != 1 {
 		return t, false
 	}
 	return termOf(r, x.AsCall().Args()[0])
@@ -177,7 +179,8 @@ func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
 		}
 		f := r.finding(immutability.SeverityError, finding.StatusLock)
 		f.Fields = []string{"status"}
-		f.Message = fmt.Sprintf("the rule %q makes the first write of the status impossible: an object is created without its status, "+
+		f.Message = fmt.Sprintf("the rule %q makes the first write of the status impossible: an object is created "+
+			"without its status, "+
 			"and the rule refuses to set it; begin it with !has(oldSelf.status) ||", r.Text)
 		findings = append(findings, f)
 	}
@@ -223,14 +226,18 @@ func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
 // equal to its old value twice is equal to the first.
 func (r *readRule) mayTakeSteps() bool {
 	equal := func(x ast.Expr) bool {
-		return x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Equals && onBothSides(r.Rule, x) != nil
+		return x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Equals &&
+			onBothSides(r.Rule, x) != nil
 	}
-	return r.Transition && slices.ContainsFunc(celexpr.Operands(r.expr, operators.LogicalAnd), func(x ast.Expr) bool { return !equal(x) })
+	return r.Transition && slices.ContainsFunc(celexpr.Operands(r.expr, operators.LogicalAnd), func(x ast.Expr) bool {
+		return !equal(x)
+	})
 }
 
 // saysFixed reports whether the message of a rule says that a field may not change, and not under which condition.
 func saysFixed(message string) bool {
-	return (schema.SaysLocked.MatchString(message) || cannotChange.MatchString(message)) && !conditional.MatchString(message)
+	return (schema.SaysLocked.MatchString(message) || cannotChange.MatchString(message)) &&
+		!conditional.MatchString(message)
 }
 
 var (

@@ -66,7 +66,8 @@ func (w *speller) below(steps []*schema.Location, a, b string, depth int) string
 	switch here.Role {
 	case schema.Values:
 		key := numbered("k", depth)
-		return fmt.Sprintf("%s.all(%s, !(%s in %s) || %s)", a, key, key, b, w.pair(steps, at(a, key), at(b, key), depth+1))
+		return fmt.Sprintf("%s.all(%s, !(%s in %s) || %s)",
+			a, key, key, b, w.pair(steps, at(a, key), at(b, key), depth+1))
 	case schema.Items:
 		return w.items(here.Parent(), a, b, depth, func(x, y string) string { return w.pair(steps, x, y, depth+1) })
 	}
@@ -124,7 +125,8 @@ func (w *speller) items(list *schema.Location, a, b string, depth int, pair func
 			return w.cannot(reason, "make each key of the list required")
 		}
 		n, o := numbered("n", depth), numbered("o", depth)
-		return fmt.Sprintf("%s.all(%s, %s.all(%s, !(%s) || %s))", a, n, b, o, sameKeys(list.Marks.ListMapKeys, n, o, w.member), pair(n, o))
+		return fmt.Sprintf("%s.all(%s, %s.all(%s, !(%s) || %s))",
+			a, n, b, o, sameKeys(list.Marks.ListMapKeys, n, o, w.member), pair(n, o))
 	}
 	return w.indexed(list, a, b, depth, pair)
 }
@@ -258,7 +260,8 @@ func (w *speller) equal(l *schema.Location, a, b string, depth int) string {
 		if reason := w.keysOf(l); reason != "" {
 			return w.cannot(reason, "")
 		}
-		return size + fmt.Sprintf("%s.all(%s, %s.exists(%s, %s && %s))", a, n, b, o, sameKeys(l.Marks.ListMapKeys, n, o, w.member), next(l.Items)(n, o))
+		return size + fmt.Sprintf("%s.all(%s, %s.exists(%s, %s && %s))",
+			a, n, b, o, sameKeys(l.Marks.ListMapKeys, n, o, w.member), next(l.Items)(n, o))
 	case isList && l.Marks.ListType != schema.ListSet:
 		return size + w.indexed(l, a, b, depth, next(l.Items))
 	case s.Type.Contains("object") && l.Values != nil && len(l.Properties) == 0 && !preservesUnknown(s):
@@ -293,7 +296,8 @@ func (w *speller) equalFields(l *schema.Location, a, b string, depth int) string
 
 // namedOnly reports whether the objects at l have no other properties than those with a name in the schema.
 func namedOnly(l *schema.Location) bool {
-	return len(l.Properties) > 0 && l.Schema.AdditionalProperties == nil && !preservesUnknown(l.Schema) && !l.Marks.Embedded
+	return len(l.Properties) > 0 && l.Schema.AdditionalProperties == nil &&
+		!preservesUnknown(l.Schema) && !l.Marks.Embedded
 }
 
 // equalUntyped compares values of l in a policy.
@@ -305,7 +309,8 @@ func (w *speller) equalUntyped(l *schema.Location, a, b string) string {
 		!isSet(s) && anywhere(s, isSet):
 		return w.cannot(fmt.Sprintf("in %s is a set, and without a schema CEL compares sets in order", l.Path), "")
 	case !w.ordered && schema.HasMapList(s):
-		return w.cannot(fmt.Sprintf("in %s is a list whose order is to be ignored, and without a schema CEL compares it in order", l.Path), "")
+		return w.cannot(fmt.Sprintf("in %s is a list whose order is to be ignored, and without a schema CEL compares "+
+			"it in order", l.Path), "")
 	case isSet(s):
 		return fmt.Sprintf("size(%s) == size(%s) && %s.all(item, item in %s)", a, b, a, b)
 	}
@@ -373,7 +378,8 @@ func (w *speller) filled(l *schema.Location, x string) string {
 // filledObject is filled for an object with named properties.
 func (w *speller) filledObject(l *schema.Location, x string) string {
 	if len(l.Properties) > 0 && !namedOnly(l) || preservesUnknown(l.Schema) || l.Marks.Embedded {
-		return w.cannot("CEL does not see all keys of "+displayPath(l)+", and so not whether it is empty", "remove "+schema.KeyNormalize)
+		return w.cannot("CEL does not see all keys of "+displayPath(l)+", and so not whether it is empty",
+			"remove "+schema.KeyNormalize)
 	}
 	var any []string
 	for _, field := range l.Properties {
@@ -430,5 +436,6 @@ func correlates(l *schema.Location) bool {
 		return false
 	}
 	list := item.Parent()
-	return list.Marks.ListType == schema.ListMap && slices.Contains(list.Marks.ListMapKeys, l.Name) && keysApart(list.Schema) == ""
+	return list.Marks.ListType == schema.ListMap && slices.Contains(list.Marks.ListMapKeys, l.Name) &&
+		keysApart(list.Schema) == ""
 }

@@ -39,7 +39,8 @@ func (a *Audit) WaysBetween(c *crd.CRD) []*Way {
 	names := slices.Sorted(maps.Keys(byName))
 	var ways []*Way
 	for _, name := range names {
-		lax := &laxVersion{auditor: byName[name], name: name, converted: !storageversion.Unconverted(c), known: map[string]*Way{}}
+		lax := &laxVersion{auditor: byName[name], name: name, converted: !storageversion.Unconverted(c),
+			known: map[string]*Way{}}
 		for _, strict := range names {
 			if strict != name {
 				lax.compare(strict, byName[strict])
@@ -161,18 +162,22 @@ func (v *laxVersion) finding(w *Way, shown []*Guarded) (f crd.Finding, ok bool) 
 	switch {
 	case w.lacked && v.converted:
 		f.Severity = immutability.SeverityNote
-		f.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, "+
+		f.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the "+
+			"value, "+
 			"a write through %s drops it and the next one can set another, although %s rules on %s",
 			v.name, w.at.Path, v.name, strict, fields)
 	case w.lacked:
 		f.Message = fmt.Sprintf("version %s does not have %s; "+
-			"a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
+			"a write through %s drops the value and the next one can set another, although %s rules on %s; add the "+
+			"field to %s, or stop serving %s",
 			v.name, w.at.Path, v.name, strict, fields, v.name, v.name)
 	case removing != "":
-		f.Message = fmt.Sprintf("a write through version %s can remove %s and the next one can set other values of %s, on which %s rules; "+
+		f.Message = fmt.Sprintf("a write through version %s can remove %s and the next one can set other values of "+
+			"%s, on which %s rules; "+
 			"keep it in %s with a rule, or stop serving %s", v.name, shown[0].Removing, fields, strict, v.name, v.name)
 	default:
-		f.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
+		f.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or "+
+			"stop serving %s",
 			v.name, strict, fields, v.name, v.name)
 		if isNewest {
 			f.Message += fmt.Sprintf(", unless intended: %s is newer, and may have dropped them", v.name)
@@ -234,7 +239,8 @@ func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []RuleFind
 			loss.Guards = append(loss.Guards, g.Path.Pointer())
 		}
 		slices.Sort(loss.Fields)
-		loss.Message = fmt.Sprintf("the update of the CRD drops or weakens the rule %q on %s, so that updates which it refuses are accepted; clients rely on the values to stay",
+		loss.Message = fmt.Sprintf("the update of the CRD drops or weakens the rule %q on %s, so that updates which "+
+			"it refuses are accepted; clients rely on the values to stay",
 			r.Text, finding.Enumerate(loss.Fields))
 		loss.Reworded = !loss.Sure && saysAsMuch(news[loss.In], oldSchema, r)
 		losses = append(losses, loss)
@@ -320,7 +326,9 @@ func (a *auditor) locked(r *readRule) bool {
 
 // saysAsMuch reports whether the rules of newSchema that equal locks lock all that r, a rule of oldSchema, does.
 func saysAsMuch(newSchema, oldSchema *spec.Schema, r *readRule) bool {
-	was := slices.IndexFunc(Import(oldSchema).Recognized, func(of ImportedRule) bool { return of.SchemaPath == r.SchemaPath && of.Index == r.Index })
+	was := slices.IndexFunc(Import(oldSchema).Recognized, func(of ImportedRule) bool {
+		return of.SchemaPath == r.SchemaPath && of.Index == r.Index
+	})
 	if was < 0 {
 		return false
 	}

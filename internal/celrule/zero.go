@@ -88,9 +88,11 @@ func (a *auditor) zeroInUse(l *schema.Location, fields []guard) (zero, companion
 // the schema speaks of it.
 func inUse(s *spec.Schema) bool {
 	if !s.Type.Contains("string") {
-		return zeroOf(s) != "" && (s.Type.Contains("boolean") || s.Type.Contains("integer") || s.Type.Contains("number"))
+		return zeroOf(s) != "" && (s.Type.Contains("boolean") || s.Type.Contains("integer") ||
+			s.Type.Contains("number"))
 	}
-	return zeroOf(s) != "" && (slices.Contains(s.Enum, any("")) || s.Default == "" || saysEmpty.MatchString(s.Description))
+	return zeroOf(s) != "" && (slices.Contains(s.Enum, any("")) || s.Default == "" ||
+		saysEmpty.MatchString(s.Description))
 }
 
 // saysEmpty finds descriptions that give the empty string a meaning: "If blank, the default network is used".
@@ -112,7 +114,8 @@ func zeroOf(s *spec.Schema) string {
 		return `""`
 	case s.Type.Contains("array") && (s.MinItems == nil || *s.MinItems == 0):
 		return "[]"
-	case s.Type.Contains("object") && s.AdditionalProperties != nil && len(s.Properties) == 0 && (s.MinProperties == nil || *s.MinProperties == 0):
+	case s.Type.Contains("object") && s.AdditionalProperties != nil && len(s.Properties) == 0 &&
+		(s.MinProperties == nil || *s.MinProperties == 0):
 		return "{}"
 	}
 	return ""

@@ -23,7 +23,8 @@ func (n *Frozen) Check(m *Memo, newVal, oldVal Value) *Found {
 	if newVal.OK == oldVal.OK && (!newVal.OK || m.Same(n.Equality, newVal.Data, oldVal.Data)) {
 		return nil
 	}
-	return refuse(Refusal{Lock: schema.Immutable, LockPath: n.LockPath, Field: n.Field, New: newVal, Old: oldVal, Whole: true})
+	return refuse(Refusal{Lock: schema.Immutable, LockPath: n.LockPath, Field: n.Field, New: newVal,
+		Old: oldVal, Whole: true})
 }
 
 // CheckJSON implements Node.
@@ -130,7 +131,8 @@ func (c *compiler) node(l *schema.Location) Node {
 	}
 	if m := &l.Marks; m.Has(schema.NoSet) || m.Has(schema.NoUnset) || m.Has(schema.NoModify) {
 		c.nodes[l] = &Update{
-			NoSet: m.Has(schema.NoSet), NoUnset: m.Has(schema.NoUnset), NoModify: m.Has(schema.NoModify), Inner: inner, Field: c.field(l),
+			NoSet: m.Has(schema.NoSet), NoUnset: m.Has(schema.NoUnset), NoModify: m.Has(schema.NoModify),
+			Inner: inner, Field: c.field(l),
 		}
 	}
 	if inner != nil {
@@ -208,10 +210,12 @@ func (c *compiler) list(l *schema.Location) List {
 		}
 		_, whole := item.(*Frozen)
 		n := &KeyedItems{
-			Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(),
+			Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks,
+			LockPath:   l.LockPath(),
 			WholeItems: whole, Flat: !c.keyed[l.Items],
 		}
-		if in, ok := item.(*ContainerNode); ok && n.Flat && in.Object != nil && in.Object.onlyProperties() && len(in.Object.Properties) <= fewMembers {
+		if in, ok := item.(*ContainerNode); ok && n.Flat && in.Object != nil && in.Object.onlyProperties() &&
+			len(in.Object.Properties) <= fewMembers {
 			n.Members = in.Object.Properties
 		}
 		return n

@@ -224,7 +224,8 @@ func (n *KeyedItems) removed(news, olds *listindex.Index, oldList []any) *Found 
 }
 
 // equalOneByOne reports whether the items of one key, from index i in newList and j in oldList on, are equal in order.
-func (n *KeyedItems) equalOneByOne(m *Memo, news *listindex.Index, i int, olds *listindex.Index, j int, newList, oldList []any) bool {
+func (n *KeyedItems) equalOneByOne(m *Memo, news *listindex.Index, i int, olds *listindex.Index, j int, newList,
+	oldList []any) bool {
 	for i >= 0 && j >= 0 {
 		if !m.Same(n.Equality, newList[i], oldList[j]) {
 			return false

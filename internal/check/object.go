@@ -52,7 +52,8 @@ func (n *ContainerNode) Check(m *Memo, newVal, oldVal Value) *Found {
 }
 
 func (n *ContainerNode) incomparable(newVal, oldVal Value, why string) *Found {
-	return refuse(Refusal{Lock: Incomparable, LockPath: n.LockPath, Field: n.Field, New: newVal, Old: oldVal, Note: why})
+	return refuse(Refusal{Lock: Incomparable, LockPath: n.LockPath, Field: n.Field, New: newVal,
+		Old: oldVal, Note: why})
 }
 
 // CheckJSON implements Node.

@@ -197,7 +197,8 @@ func (m *Memo) differenceOfObjects(o *ObjectEquality, r *Redaction, newObj, oldO
 	}
 	compare := func(name string) {
 		mem := o.member(name)
-		f = f.add(m.difference(mem.Equality, r.Member(name), value(mem, newObj, name), value(mem, oldObj, name)), property(name))
+		f = f.add(m.difference(mem.Equality, r.Member(name), value(mem, newObj, name), value(mem, oldObj, name)),
+			property(name))
 	}
 	for name := range newObj {
 		compare(name)
@@ -247,7 +248,8 @@ func (m *Memo) differenceInOrder(items *Equality, r *Redaction, newList, oldList
 }
 
 func (m *Memo) differenceByKey(l *ListEquality, r *Redaction, newList, oldList []any) *Found {
-	if !allObjects(newList) || !allObjects(oldList) || !listindex.Unique(newList, l.Keys) || !listindex.Unique(oldList, l.Keys) {
+	if !allObjects(newList) || !allObjects(oldList) || !listindex.Unique(newList, l.Keys) ||
+		!listindex.Unique(oldList, l.Keys) {
 		m.nested = true // each level below compares again what is compared here
 		if m.equalLists(l, newList, oldList) {
 			return nil

@@ -116,7 +116,9 @@ func agree(predictions []prediction, whoApplies string) verdict {
 			all.merge(o.Violations) // every type of request is refused
 			all.addRemarks(o.Unknown, nil)
 		}
-		slices.SortStableFunc(all.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+		slices.SortStableFunc(all.Violations, func(a, b result.Violation) int {
+			return celrun.ComparePaths(a.Path, b.Path)
+		})
 		return all
 	}
 	var all verdict

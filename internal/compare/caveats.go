@@ -186,8 +186,9 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 				result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf("%s: %v", hint, err)})
 		case len(v.Violations) > 0:
 			c.report.Unknown = append(c.report.Unknown,
-				result.Remark{Subject: subject(o, v.Violations[0].Steps), Path: v.Violations[0].Path, Message: fmt.Sprintf(
-					"%s; kubectl apply -R does, and the update is refused: %s", hint, summary(&v.Violations[0]))})
+				result.Remark{Subject: subject(o, v.Violations[0].Steps), Path: v.Violations[0].Path,
+					Message: fmt.Sprintf(
+						"%s; kubectl apply -R does, and the update is refused: %s", hint, summary(&v.Violations[0]))})
 		default:
 			c.report.Notes = append(c.report.Notes,
 				result.Remark{Subject: subject(o, nil),

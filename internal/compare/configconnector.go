@@ -67,7 +67,8 @@ func (d *customKind) describedChanges(v *verdict, p request, operators bool) {
 }
 
 // configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) result.Violation {
+func (d *customKind) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal,
+	oldVal value) result.Violation {
 	path := at.String()
 	v := result.Violation{
 		Path: path, Steps: at, Lock: string(immutability.LockImmutable), Old: oldVal, New: newVal,

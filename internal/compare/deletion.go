@@ -148,7 +148,8 @@ func (c *checker) waysToKeep(o *manifest.Object, unlisted bool) []string {
 func waysToKeepData(o *manifest.Object) []string {
 	switch (groupKind{o.Group, o.Kind}) {
 	case groupKind{"", "PersistentVolumeClaim"}:
-		return []string{`kubectl patch pv "$(kubectl get pvc ` + kubectlName(o) + ` -o jsonpath={.spec.volumeName})" -p ` +
+		return []string{`kubectl patch pv "$(kubectl get pvc ` + kubectlName(o) +
+			` -o jsonpath={.spec.volumeName})" -p ` +
 			`'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'` + tool.Comment +
 			"to keep only the volume with its data, before the claim is deleted"}
 	case groupKind{"", "Namespace"}:

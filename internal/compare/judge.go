@@ -109,7 +109,8 @@ func (c *checker) judgeUpdate(r request) (verdict, error) {
 			Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", r.applier.Tool)})
 		return v, nil
 	}
-	message := fmt.Sprintf("the object becomes a hook or stops being one, and its tool may delete it and create it again; "+
+	message := fmt.Sprintf("the object becomes a hook or stops being one, and its tool may delete it and create it "+
+		"again; "+
 		"if the tool updates it instead, the update is refused: %s; the setting tool names the tool",
 		summary(&v.Violations[0]))
 	return unknownVerdict(path, message), nil
@@ -242,6 +243,8 @@ func (c *checker) judgeRequest(r request) (verdict, error) {
 	if r.new.Kind != "" {
 		all.identify(r)
 	}
-	slices.SortStableFunc(all.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(all.Violations, func(a, b result.Violation) int {
+		return celrun.ComparePaths(a.Path, b.Path)
+	})
 	return all, nil
 }

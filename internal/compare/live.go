@@ -61,7 +61,9 @@ func (v *verdict) excuseUnenforced(l *Live) {
 		return
 	}
 	v.Violations = slices.DeleteFunc(v.Violations, func(b result.Violation) bool {
-		unenforced := (isKey(&b) || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, func(r ServerRefusal) bool { return explains(&b, r) })
+		unenforced := (isKey(&b) || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, func(r ServerRefusal) bool {
+			return explains(&b, r)
+		})
 		if unenforced {
 			v.Notes = append(v.Notes, result.Remark{Path: b.Path,
 				Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})

@@ -244,7 +244,9 @@ func (p *pairing) pairMoved(news []int, olds []*manifest.Object) bool {
 		for _, i := range news {
 			n := p.pairs[i].new
 			rest, ok := strings.CutPrefix(n.Path, to)
-			k := slices.IndexFunc(left[from+rest], func(o *manifest.Object) bool { return (pair{new: n, old: o}).unchanged() })
+			k := slices.IndexFunc(left[from+rest], func(o *manifest.Object) bool {
+				return (pair{new: n, old: o}).unchanged()
+			})
 			if !ok || k < 0 {
 				break
 			}

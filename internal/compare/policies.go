@@ -85,7 +85,8 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	for _, r := range found.Refused {
 		violations = append(violations, result.Violation{
 			Lock: lockRule, Rule: r.Expression, Message: r.Message, Policy: r.Policy + "/" + r.Binding,
-			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld, Change: kind.DigestObjects(p.new.Value(), p.old.Value()),
+			LockFile: r.File, LockLine: r.Line, OnlyOld: r.OnlyOld,
+			Change: kind.DigestObjects(p.new.Value(), p.old.Value()),
 		})
 	}
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {

@@ -28,7 +28,9 @@ func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 		File:     manifest.Argument(p.new.Document.File),
 		Precious: re.Cost == result.CostData || re.Cost == result.CostCascade,
 		Asked:    re.Requested,
-		Unforced: slices.ContainsFunc(v.Violations, func(b result.Violation) bool { return b.Unforced || b.EnforcedBy != "" }),
+		Unforced: slices.ContainsFunc(v.Violations, func(b result.Violation) bool {
+			return b.Unforced || b.EnforcedBy != ""
+		}),
 	}
 	if p.old != nil {
 		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""

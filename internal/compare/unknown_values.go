@@ -136,7 +136,8 @@ func (v *verdict) excuseUnknown(p pair) {
 		}
 		if isUnknown {
 			v.Unknown = append(v.Unknown, result.Remark{Path: violation.Path, Message: fmt.Sprintf(
-				"refused if the value changes, which depends on a variable or a Secret whose value is not in the files "+
+				"refused if the value changes, which depends on a variable or a Secret whose value is not in the "+
+					"files "+
 					"(--render CMD can fill it in): %s", summary(&violation))})
 		}
 		return isUnknown

@@ -127,7 +127,8 @@ func related(a, b string) bool {
 // answer is an internal error, or it refuses a new object too.
 func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	path := at.String()
-	if slices.ContainsFunc(v.Violations, func(b result.Violation) bool { return b.Path != "" && related(b.Path, path) }) {
+	if slices.ContainsFunc(v.Violations,
+		func(b result.Violation) bool { return b.Path != "" && related(b.Path, path) }) {
 		return
 	}
 	refusal := result.Violation{Path: path, Steps: at, Lock: lockServer, Message: message, Unforced: true}

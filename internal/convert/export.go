@@ -98,7 +98,8 @@ func taken(rest []celrule.Unexported, policy celrule.Exported) int {
 func (r *Export) add(name, version string, exported celrule.Exported) {
 	for _, rule := range exported.Rules {
 		for _, lock := range rule.Locks {
-			r.Exported = append(r.Exported, ExportedLock{name, version, lock.Path, lock.Lock, rule.SchemaPath, rule.Rule})
+			r.Exported = append(r.Exported,
+				ExportedLock{name, version, lock.Path, lock.Lock, rule.SchemaPath, rule.Rule})
 		}
 	}
 	r.addNeedless(name, version, exported.Needless)

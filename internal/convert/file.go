@@ -65,18 +65,22 @@ func noCRD(name string, data []byte) error {
 	document, err := schemadoc.Read(name, data)
 	var kinds []schemadoc.Kind
 	if err == nil {
-		kinds = slices.DeleteFunc(slices.Clone(document.Kinds), func(k schemadoc.Kind) bool { return k.APIVersion == "" })
+		kinds = slices.DeleteFunc(slices.Clone(document.Kinds), func(k schemadoc.Kind) bool {
+			return k.APIVersion == ""
+		})
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
 	case document.Root != "":
-		return fmt.Errorf("%s: it is a JSON Schema, not a CustomResourceDefinition; check, lint and locks take JSON Schemas", name)
+		return fmt.Errorf("%s: it is a JSON Schema, not a CustomResourceDefinition; check, lint and locks take JSON "+
+			"Schemas", name)
 	case len(kinds) == 0:
 		return fmt.Errorf("%s: it is an OpenAPI document without Kubernetes kinds; give the file of a CRD", name)
 	}
 	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by "+
-		"fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s", name, kinds[0].APIVersion, kinds[0].Kind)
+		"fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s",
+		name, kinds[0].APIVersion, kinds[0].Kind)
 }
 
 // requireV1 returns an error if a CRD of the file has a version of the API without CEL rules.
@@ -84,7 +88,8 @@ func (f *File) requireV1() error {
 	var errs []error
 	for _, c := range f.crds {
 		if c.APIVersion != "apiextensions.k8s.io/v1" {
-			errs = append(errs, fmt.Errorf("%s: the CRD %s is %s, which has no CEL rules; convert it to apiextensions.k8s.io/v1", c.File, c.Name, c.APIVersion))
+			errs = append(errs, fmt.Errorf("%s: the CRD %s is %s, which has no CEL rules; convert it to "+
+				"apiextensions.k8s.io/v1", c.File, c.Name, c.APIVersion))
 		}
 	}
 	return errors.Join(errs...)
@@ -219,7 +224,8 @@ func (f *File) compile() error {
 // Fix adds the rules of a fix for a finding in one version of a CRD. Rules that the schema already has are left out.
 func (f *File) Fix(name, version string, fix *crd.Fix) error {
 	version = cmp.Or(fix.Version, version)
-	return f.Change(name, version, []celrule.Change{{SchemaPath: fix.SchemaPath, AddRules: f.missing(name, version, fix)}})
+	return f.Change(name, version,
+		[]celrule.Change{{SchemaPath: fix.SchemaPath, AddRules: f.missing(name, version, fix)}})
 }
 
 // missing returns the rules of a fix that the node does not have.
@@ -304,7 +310,8 @@ func (r *Import) add(name, version string, imported celrule.Imported) {
 		normalize[c.SchemaPath], _ = c.SetKeys[schema.KeyNormalize].(string)
 	}
 	row := func(rule celrule.ImportedRule) ImportedRule {
-		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text, Reason: rule.Reason}
+		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text,
+			Reason: rule.Reason}
 	}
 	for _, recognized := range imported.Recognized {
 		row := row(recognized)

@@ -49,7 +49,8 @@ func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource 
 		parts = append([]string{""}, parts...)
 	}
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
-		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND", kind)
+		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND",
+			kind)
 	}
 	document, err := schemadoc.Read(name, data)
 	if err != nil {
@@ -58,7 +59,8 @@ func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource 
 	apiVersion := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
 	found, ok := document.Find(apiVersion, parts[2])
 	if !ok {
-		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
+		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under "+
+			"x-kubernetes-group-version-kind", name, kind)
 	}
 	a.Documents([]*schemadoc.Document{document})
 	if err := errors.Join(a.Errs()...); err != nil {
@@ -124,9 +126,11 @@ func (r *Export) addPolicy(t policyType) error {
 	}
 	var validations []any
 	for _, v := range policy.Rules {
-		validations = append(validations, map[string]any{"expression": v.Rule, "message": v.Message, "reason": "Invalid"})
+		validations = append(validations,
+			map[string]any{"expression": v.Rule, "message": v.Message, "reason": "Invalid"})
 		for _, lock := range v.Locks {
-			r.Exported = append(r.Exported, ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Rule})
+			r.Exported = append(r.Exported,
+				ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Rule})
 		}
 	}
 	name := "fieldlock." + t.version + "." + t.name()

@@ -45,7 +45,8 @@ func (k *Kind) Check(newObj, oldObj map[string]any, withSchema string) (result.V
 	}
 	for _, f := range open {
 		row, says := k.row(k.compiled.open, f.SchemaPath)
-		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give the CRD " + withSchema
+		message := "refused unless a transition rule of " + k.Source() + " accepts it, which reads the field; give " +
+			"the CRD " + withSchema
 		if says != "" {
 			message += ". The rule says: " + says
 		}
@@ -192,7 +193,8 @@ func (r *Row) marks() map[string]any {
 	if r.Normalize != "" {
 		marks[schema.KeyNormalize] = r.Normalize
 	}
-	modify := r.Unknown || r.Lock == string(immutability.LockImmutable) || slices.Contains(r.Update, string(immutability.LockNoModify))
+	modify := r.Unknown || r.Lock == string(immutability.LockImmutable) ||
+		slices.Contains(r.Update, string(immutability.LockNoModify))
 	if modify && !r.Ordered {
 		marks[schema.KeyMapListOrder] = schema.OrderIgnored
 	}

@@ -33,13 +33,16 @@ func (e *Entry) same(f *Entry) bool {
 func (l *Locks) Stand(other *Locks) {
 	for i := range l.Entries {
 		e := &l.Entries[i]
-		e.Standing = e.Standing || other == nil || slices.ContainsFunc(other.Entries, func(f Entry) bool { return f.same(e) })
+		e.Standing = e.Standing || other == nil || slices.ContainsFunc(other.Entries, func(f Entry) bool {
+			return f.same(e)
+		})
 	}
 }
 
 // Errorf returns an error about the entry.
 func (e *Entry) Errorf(err error) error {
-	return &yamldoc.Error{File: e.File, Line: e.Line, Object: cmp.Or(e.Kind, "locks"), Path: e.Path, Message: err.Error()}
+	return &yamldoc.Error{File: e.File, Line: e.Line, Object: cmp.Or(e.Kind, "locks"), Path: e.Path,
+		Message: err.Error()}
 }
 
 // Locks are the entries and aliases of one or more files. A nil Locks has none.
@@ -104,7 +107,8 @@ func ParseOnly(name string, data []byte) (*Locks, error) {
 	for _, d := range documents {
 		for _, key := range slices.Sorted(maps.Keys(d.Object)) {
 			if !slices.Contains(Keys, key) {
-				return nil, d.Errorf([]any{key}, "the key is not known; the file has the keys %s", strings.Join(Keys, " and "))
+				return nil, d.Errorf([]any{key}, "the key is not known; the file has the keys %s",
+					strings.Join(Keys, " and "))
 			}
 		}
 	}
@@ -133,7 +137,8 @@ func entry(d *yamldoc.Document, at []any, item any) (Entry, error) {
 	e := Entry{File: d.File, Line: d.Position(at...).Line}
 	object, isObject := item.(map[string]any)
 	if !isObject {
-		return e, d.Errorf(at, "it is %s; an entry is an object with kind, path, and lock or update", yamldoc.Describe(item))
+		return e, d.Errorf(at, "it is %s; an entry is an object with kind, path, and lock or update",
+			yamldoc.Describe(item))
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		below := append(slices.Clone(at), key)
@@ -158,7 +163,8 @@ func entry(d *yamldoc.Document, at []any, item any) (Entry, error) {
 			}
 			for _, word := range words {
 				if !slices.Contains(schema.Words(), string(word)) {
-					return e, d.Errorf(below, "there is no word %q; the words are %s", word, strings.Join(schema.Words(), ", "))
+					return e, d.Errorf(below, "there is no word %q; the words are %s",
+						word, strings.Join(schema.Words(), ", "))
 				}
 			}
 			e.Locks = append(e.Locks, words...)
@@ -183,7 +189,8 @@ func (l *Locks) aliases(d *yamldoc.Document) error {
 	value := d.Object["aliases"]
 	object, isObject := value.(map[string]any)
 	if !isObject && value != nil {
-		return d.Errorf([]any{"aliases"}, "it is %s; it is an object with the locks that each key means", yamldoc.Describe(value))
+		return d.Errorf([]any{"aliases"}, "it is %s; it is an object with the locks that each key means",
+			yamldoc.Describe(value))
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		at := []any{"aliases", key}

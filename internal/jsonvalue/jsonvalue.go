@@ -52,7 +52,8 @@ func KindOf(v any) Kind {
 }
 
 func (k Kind) String() string {
-	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that JSON does not decode to"}[k]
+	return [...]string{"null", "a scalar", "an object", "a list",
+		"a value of a Go type that JSON does not decode to"}[k]
 }
 
 // Clone copies objects and lists, and shares the scalars. A nil map becomes nil, which is null as well.

@@ -33,7 +33,8 @@ type Field struct {
 }
 
 // jsonTypes are the values of FieldData.Type.
-var jsonTypes = []string{"", "quantity", "duration", "base64", "string", "boolean", "integer", "number", "object", "array"}
+var jsonTypes = []string{"", "quantity", "duration", "base64", "string", "boolean", "integer",
+	"number", "object", "array"}
 
 // NewField makes the tree of a kind. types are those that the fields name.
 func NewField(fields map[string]FieldData, types GoTypes) (*Field, error) {
@@ -44,7 +45,8 @@ func NewField(fields map[string]FieldData, types GoTypes) (*Field, error) {
 		}
 	}
 	for path, f := range fields {
-		if f.Normalize != "" && !slices.Contains([]string{"zero", "scalars", "undefined", "none", "unknown"}, f.Normalize) {
+		if f.Normalize != "" && !slices.Contains([]string{"zero", "scalars", "undefined", "none", "unknown"},
+			f.Normalize) {
 			return nil, fmt.Errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		}
 		if !slices.Contains(jsonTypes, f.Type) {

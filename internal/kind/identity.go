@@ -43,7 +43,8 @@ func Identity(newObj, oldObj map[string]any) []Objection {
 		add(&uidRow, Objection{Violation: result.Violation{Lock: uidRow.Lock,
 			Old: result.Value{Data: was, OK: true}, New: result.Value{Data: is, OK: true}}})
 	}
-	is, was = fieldpath.Text(newObj, "metadata", "resourceVersion"), fieldpath.Text(oldObj, "metadata", "resourceVersion")
+	is, was = fieldpath.Text(newObj, "metadata", "resourceVersion"), fieldpath.Text(oldObj,
+		"metadata", "resourceVersion")
 	if is != "" && is != was {
 		add(&versionRow, Objection{Open: "refused unless it is the resourceVersion of the stored object; leave it out"})
 	}

@@ -161,7 +161,8 @@ func (c *lockedRow) objection(v result.Violation) Objection {
 
 // at makes the objection of a rule, with the values of the row's field.
 func (u *update) at(c *lockedRow) Objection {
-	return c.objection(result.Violation{Path: c.path, Lock: string(LockRule), New: in(u.New, c.steps), Old: in(u.Old, c.steps)})
+	return c.objection(result.Violation{Path: c.path, Lock: string(LockRule), New: in(u.New, c.steps),
+		Old: in(u.Old, c.steps)})
 }
 
 // in returns the value at a path of an object.

@@ -307,7 +307,8 @@ func (j *judgement) findings() []Objection {
 // finding returns the objection of a rule that equals no lock. The rule refuses a change somewhere in its value.
 func (j *judgement) finding(r refusedRule) Objection {
 	f := Objection{rules: []celrun.Rule{r.Rule}, Violation: result.Violation{
-		Path: r.Path, Steps: r.at, Lock: string(LockRule), SchemaPath: r.Rule.SchemaPath, Rule: r.Rule.Text, Message: r.Message,
+		Path: r.Path, Steps: r.at, Lock: string(LockRule), SchemaPath: r.Rule.SchemaPath, Rule: r.Rule.Text,
+		Message: r.Message,
 	}}
 	if r.Path != "" {
 		newVal, oldVal := Correlate(j.schema, j.update.New, j.update.Old, r.at)

@@ -55,7 +55,8 @@ func NewCatalogue[K any](files fs.FS, read func(text []byte) ([]Entry[K], error)
 		c.files = append(c.files, f)
 		for line := range bytes.Lines(f.text) {
 			line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("- "))
-			if group, ok := bytes.CutPrefix(line, []byte("group: ")); ok && !slices.Contains(c.byGroup[string(group)], f) {
+			if group, ok := bytes.CutPrefix(line, []byte("group: ")); ok &&
+				!slices.Contains(c.byGroup[string(group)], f) {
 				c.byGroup[string(group)] = append(c.byGroup[string(group)], f)
 			}
 		}

@@ -57,7 +57,9 @@ func (a *Amender) Warnings() []string {
 	var list []string
 	for i := range a.locks.Entries {
 		if e := &a.locks.Entries[i]; !a.known[i] && !e.Standing {
-			list = append(list, e.Errorf(errors.New("nothing defines the kind, so the entry locks nothing; give its schema with --schema, or remove the entry")).Error())
+			list = append(list,
+				e.Errorf(errors.New("nothing defines the kind, so the entry locks nothing; give its schema with "+
+					"--schema, or remove the entry")).Error())
 		}
 	}
 	return list
@@ -127,7 +129,8 @@ func (a *Amender) Of(d *schemadoc.Document, kind schemadoc.Kind) (*spec.Schema, 
 }
 
 // Compile compiles the schema of a kind in a document, with the locks.
-func (a *Amender) Compile(d *schemadoc.Document, kind schemadoc.Kind) (*spec.Schema, schema.Resolver, *immutability.Validator, error) {
+func (a *Amender) Compile(d *schemadoc.Document,
+	kind schemadoc.Kind) (*spec.Schema, schema.Resolver, *immutability.Validator, error) {
 	s, resolve, err := a.Of(d, kind)
 	if err != nil {
 		return nil, nil, nil, err
@@ -173,12 +176,15 @@ func names(locks []schema.Lock) []immutability.Lock {
 // hasEntries reports whether an entry is for a kind.
 func (a *Amender) hasEntries(kind schemadoc.Kind) bool {
 	group, version := kindindex.GroupVersion(kind.APIVersion)
-	return slices.ContainsFunc(a.locks.Entries, func(e external.Entry) bool { return e.IsFor(group, version, kind.Kind) })
+	return slices.ContainsFunc(a.locks.Entries, func(e external.Entry) bool {
+		return e.IsFor(group, version, kind.Kind)
+	})
 }
 
 // Schema returns the schema of a kind with the locks, what resolves its references, and the aliases that cannot be
 // read. Entries with mistakes are left out and recorded.
-func (a *Amender) Schema(group, version, kind string, s *spec.Schema, resolve schema.Resolver) (*spec.Schema, schema.Resolver, []schema.Misread) {
+func (a *Amender) Schema(group, version, kind string, s *spec.Schema,
+	resolve schema.Resolver) (*spec.Schema, schema.Resolver, []schema.Misread) {
 	if resolve == nil {
 		resolve = schema.Definitions(s)
 	}

@@ -89,7 +89,8 @@ func (w *walker) entry(path string, mode fs.FileMode, above []string) {
 			return
 		}
 		info, err := os.Stat(path)
-		if leadsNowhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR); leadsNowhere && !HasObjects(path) {
+		if leadsNowhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) ||
+			errors.Is(err, syscall.ENOTDIR); leadsNowhere && !HasObjects(path) {
 			return
 		}
 		if err != nil {
@@ -113,7 +114,9 @@ func (w *walker) entry(path string, mode fs.FileMode, above []string) {
 // IsHidden reports whether a path leads through a directory whose name starts with a dot.
 func IsHidden(path string) bool {
 	steps := strings.Split(filepath.ToSlash(path), "/")
-	return slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool { return strings.HasPrefix(step, ".") && step != "." && step != ".." })
+	return slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool {
+		return strings.HasPrefix(step, ".") && step != "." && step != ".."
+	})
 }
 
 // AcceptFile is the name of the file with accepted findings. Where kubectl reads a file of that name, its objects
@@ -150,7 +153,8 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, syscall.EISDIR) {
 		return &argumentError{fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)}
 	}
-	return &argumentError{fmt.Errorf("%s: cannot be read: %w; give a file, a directory, or - for standard input", path, Cause(err))}
+	return &argumentError{fmt.Errorf("%s: cannot be read: %w; give a file, a directory, or - for standard input",
+		path, Cause(err))}
 }
 
 // How messages name what is not a file. The output of a command is "$(COMMAND)"; other sources name what they read by a
@@ -217,8 +221,10 @@ func writable(path, dir string) (real string, mode fs.FileMode, err error) {
 		if err != nil {
 			return "", 0, err
 		}
-		if rel, err := filepath.Rel(realDir, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return "", 0, fmt.Errorf("it is a link that leads out of %s, to %s; name the directory of that file", dir, real)
+		if rel, err := filepath.Rel(realDir, real); err != nil || rel == ".." ||
+			strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return "", 0, fmt.Errorf("it is a link that leads out of %s, to %s; name the directory of that file",
+				dir, real)
 		}
 	}
 	info, err := os.Stat(real)
@@ -318,7 +324,8 @@ func list(args []string) ([]target, error) {
 		default:
 			below := filesBelow(arg)
 			if len(below) == 0 {
-				return nil, fmt.Errorf("%s: the directory has no file that ends in .yaml, .yml or .json; give a directory of objects, a file, or - for standard input", arg)
+				return nil, fmt.Errorf("%s: the directory has no file that ends in .yaml, .yml or .json; give a "+
+					"directory of objects, a file, or - for standard input", arg)
 			}
 			targets = append(targets, below...)
 		}

@@ -171,7 +171,8 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 func (o *Object) identify() (named bool, err error) {
 	metadata, ok := o.Value()["metadata"].(map[string]any)
 	if !ok {
-		return o.Value()["metadata"] != nil, o.Mistake(fieldpath.Path{"metadata"}, "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
+		return o.Value()["metadata"] != nil, o.Mistake(fieldpath.Path{"metadata"},
+			"it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
 	}
 	for _, field := range [...]struct {
 		name string
@@ -180,12 +181,14 @@ func (o *Object) identify() (named bool, err error) {
 		value := metadata[field.name]
 		text, isText := value.(string)
 		if value != nil && !isText {
-			return true, o.Mistake(fieldpath.Path{"metadata", field.name}, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
+			return true, o.Mistake(fieldpath.Path{"metadata", field.name},
+				"it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
 		}
 		*field.into = text
 	}
 	if generated, _ := metadata["generateName"].(string); o.Generated() && generated == "" {
-		return false, o.Mistake(fieldpath.Path{"metadata", "name"}, "it is missing; objects are paired by kind, namespace and name")
+		return false, o.Mistake(fieldpath.Path{"metadata", "name"},
+			"it is missing; objects are paired by kind, namespace and name")
 	}
 	return true, nil
 }
@@ -309,7 +312,8 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 // counts, and of annotations only those of this program: kustomizations give CRDs others in each place that they deploy
 // to.
 func SameCRD(a, b map[string]any) bool {
-	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(fieldpath.Value(a, "spec", "conversion", "strategy"), fieldpath.Value(b, "spec", "conversion", "strategy")) &&
+	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(fieldpath.Value(a, "spec", "conversion", "strategy"),
+		fieldpath.Value(b, "spec", "conversion", "strategy")) &&
 		maps.Equal(ownAnnotations(a), ownAnnotations(b)) && jsonvalue.Equal(definition(a), definition(b))
 }
 
@@ -451,7 +455,8 @@ func isCRDPatch(object map[string]any) bool {
 func isFreeForm(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
-	return object["apiVersion"] == "apiextensions.k8s.io/v1beta1" && spec["group"] != nil && spec["validation"] == nil &&
+	return object["apiVersion"] == "apiextensions.k8s.io/v1beta1" && spec["group"] != nil &&
+		spec["validation"] == nil &&
 		!slices.ContainsFunc(versions, func(v any) bool { return fieldpath.Value(v, "schema") != nil })
 }
 
@@ -474,5 +479,6 @@ func unrendered(templates []*TemplateError, files []File) error {
 		more = fmt.Sprintf(", and so are %d more files", n)
 	}
 	return &yamldoc.Error{File: templates[0].File, Message: fmt.Sprintf(
-		"it is a template, not YAML%s: check the manifests that the chart renders to, with --render 'helm template %s'", more, chart)}
+		"it is a template, not YAML%s: check the manifests that the chart renders to, with --render 'helm template %s'",
+		more, chart)}
 }

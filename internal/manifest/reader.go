@@ -81,7 +81,8 @@ func (r *Reader) Bytes(path string) (name string, data []byte, err error) {
 		return filepath.ToSlash(path), data, unreadable(path, err)
 	}
 	if r.used.Swap(true) {
-		return Stdin, nil, &argumentError{errors.New("standard input is named twice; it can be read once, give a file for the other")}
+		return Stdin, nil,
+			&argumentError{errors.New("standard input is named twice; it can be read once, give a file for the other")}
 	}
 	if data, err = io.ReadAll(r.Stdin); err != nil {
 		err = &argumentError{fmt.Errorf("standard input cannot be read: %w", err)}
@@ -161,7 +162,8 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) { f.ParseSome(da
 // ParseSome is ParseShared for the documents that a caller wants by their texts. It may read others, too.
 func (f *File) ParseSome(data []byte, shared *yamldoc.Shared, wanted func(text []byte) bool) {
 	if bytes.HasPrefix(data, []byte(lfsHeader)) {
-		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull", f.Name)
+		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull",
+			f.Name)
 		return
 	}
 	f.Documents, f.Repeated, f.Err = shared.ReadSome(f.Name, data, wanted)
@@ -175,7 +177,9 @@ func (f *File) ParseSome(data []byte, shared *yamldoc.Shared, wanted func(text [
 		f.Documents, f.Repeated, f.Err, f.Unrelated = nil, nil, nil, path.Base(f.Path) != AcceptFile
 	}
 	if f.Found && path.Base(f.Path) == AcceptFile { // settings are no objects
-		f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] == nil || d.Object["kind"] == nil })
+		f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool {
+			return d.Object["apiVersion"] == nil || d.Object["kind"] == nil
+		})
 	}
 }
 
@@ -190,7 +194,8 @@ func (f *File) hasObject(number int) bool {
 // that every object has, or escapes, base64 or encryption that could hide them. A tsconfig.json with comments has none
 // of these.
 func mayHoldObject(data []byte) bool {
-	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data) ||
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) ||
+		bytes.ContainsRune(data, '\\') || !utf8.Valid(data) ||
 		binaryTag.Match(data) || yamldoc.IsEncrypted(data)
 }
 
@@ -216,7 +221,8 @@ type TemplateError struct {
 }
 
 func (e *TemplateError) Error() string {
-	return e.Err.Error() + "; it looks like a template: check the manifests that it renders to, as with --render 'helm template CHART'"
+	return e.Err.Error() + "; it looks like a template: check the manifests that it renders to, as with --render " +
+		"'helm template CHART'"
 }
 
 func (e *TemplateError) Unwrap() error { return e.Err }

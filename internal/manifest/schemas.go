@@ -33,7 +33,8 @@ type Schemas struct {
 
 // Add adds other schemas.
 func (s *Schemas) Add(other Schemas) {
-	s.CRDs, s.Documents, s.Repeated = append(s.CRDs, other.CRDs...), append(s.Documents, other.Documents...), append(s.Repeated, other.Repeated...)
+	s.CRDs, s.Documents, s.Repeated = append(s.CRDs, other.CRDs...), append(s.Documents,
+		other.Documents...), append(s.Repeated, other.Repeated...)
 	s.Objects = append(s.Objects, other.Objects...)
 }
 
@@ -100,7 +101,8 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 		if arg == "-" {
 			arg = Stdin
 		}
-		return s, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", arg)
+		return s, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, "+
+			"or a directory of CRDs", arg)
 	}
 	s.CRDs, s.Objects, s.Repeated = set.CRDs, set.Objects, append(s.Repeated, set.Repeated...)
 	return s, set.Errs, nil
@@ -123,7 +125,8 @@ func (s *Schemas) pick(file, name string) (Schemas, error) {
 			names = append(names, kind.Kind)
 		}
 	}
-	return Schemas{}, fmt.Errorf("%s: it has no schema %q in components.schemas, definitions or $defs; its kinds are %s", file, name, strings.Join(names, ", "))
+	return Schemas{}, fmt.Errorf("%s: it has no schema %q in components.schemas, definitions or $defs; its kinds "+
+		"are %s", file, name, strings.Join(names, ", "))
 }
 
 // isPolicy reports whether an object is a ValidatingAdmissionPolicy or its binding, which can be the only schema of a
@@ -151,7 +154,8 @@ func openAPIOf(f *File) *schemadoc.Document {
 func SplitPlain(files []File, is func(object map[string]any) bool) (rest []File, plain []*Object) {
 	for _, f := range files {
 		accepted := func(d *yamldoc.Document) bool { return is(d.Object) }
-		if base := path.Base(f.Name); (base == "Chart.yaml" || strings.HasSuffix(base, ".schema.json")) && slices.ContainsFunc(f.Documents, accepted) {
+		if base := path.Base(f.Name); (base == "Chart.yaml" || strings.HasSuffix(base, ".schema.json")) &&
+			slices.ContainsFunc(f.Documents, accepted) {
 			continue // about the values, not values
 		}
 		documents := f.Documents
@@ -211,8 +215,9 @@ func (c CRD) Compile() (map[*crd.Version]*immutability.Validator, []error) {
 		case errors.As(err, &schema):
 			for _, f := range schema.Findings {
 				errs = append(errs, &yamldoc.Error{
-					File: c.File, Line: v.Position(f.SchemaPath).Line, Object: "CustomResourceDefinition " + c.Name + ", version " + v.Name,
-					Path: f.Path, Message: f.Message,
+					File: c.File, Line: v.Position(f.SchemaPath).Line,
+					Object: "CustomResourceDefinition " + c.Name + ", version " + v.Name,
+					Path:   f.Path, Message: f.Message,
 				})
 			}
 		case err != nil:
@@ -244,7 +249,8 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 		errs = append(errs, r.Err())
 	}
 	if i := slices.IndexFunc(s.Objects, isPolicy); i >= 0 && len(s.CRDs)+len(s.Documents) == 0 {
-		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[i].Document.File))
+		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies",
+			s.Objects[i].Document.File))
 	}
 	add := func(d *schemadoc.Document, kind schemadoc.Kind) {
 		c, err := asCRD(a, d, kind)
@@ -311,7 +317,8 @@ func asCRD(a *Amender, d *schemadoc.Document, kind schemadoc.Kind) (*CRD, error)
 	}
 	t := schema.Read(s, resolve)
 	marked := t.Holding(func(l *schema.Location) bool {
-		return l.Marks.Locked() || l.Schema.Extensions[schema.KeyValidations] != nil || l.Body.Schema.Extensions[schema.KeyValidations] != nil
+		return l.Marks.Locked() || l.Schema.Extensions[schema.KeyValidations] != nil ||
+			l.Body.Schema.Extensions[schema.KeyValidations] != nil
 	})
 	if len(marked) == 0 {
 		return nil, nil
@@ -332,10 +339,12 @@ func asCRD(a *Amender, d *schemadoc.Document, kind schemadoc.Kind) (*CRD, error)
 		return nil, err
 	}
 	document := yamldoc.Derived(d.File, map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": plural + "." + group},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural + "." + group},
 		"spec": map[string]any{
 			"group": group, "names": map[string]any{"kind": kind.Kind, "plural": plural},
-			"versions": []any{map[string]any{"name": version, "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": raw}}},
+			"versions": []any{map[string]any{"name": version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": raw}}},
 		},
 	}, func(steps []any) yamldoc.Position {
 		var schemaPath strings.Builder

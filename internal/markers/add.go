@@ -27,7 +27,8 @@ type Addition struct {
 // It returns the files that change with their new text, sorted by name, and for each addition the reason why it is left
 // out, "" if it is not. It writes nothing. The error is about a file that cannot be read.
 func (s *Source) AddMarkers(additions []Addition) (files []File, reasons []string, err error) {
-	w := sourceWriter{source: s, asked: map[Node][]string{}, lines: map[string]map[int][]string{}, texts: map[string][]string{}}
+	w := sourceWriter{source: s, asked: map[Node][]string{}, lines: map[string]map[int][]string{},
+		texts: map[string][]string{}}
 	for _, a := range additions {
 		w.asked[a.Node] = append(w.asked[a.Node], a.Markers...)
 	}
@@ -142,7 +143,8 @@ func (w *sourceWriter) unfit(p place) string {
 	for _, other := range w.source.nodes()[p.declaration] {
 		other.SchemaPath += p.below
 		if slices.ContainsFunc(p.asked, func(m string) bool { return !slices.Contains(w.asked[other], m) }) {
-			return fmt.Sprintf("%s is %s of %s too, which would get the rule as well: give one of the two a type of its own, or add the marker yourself",
+			return fmt.Sprintf("%s is %s of %s too, which would get the rule as well: give one of the two a type of "+
+				"its own, or add the marker yourself",
 				at, shownPath(other.SchemaPath), other.kind())
 		}
 	}

@@ -29,7 +29,8 @@ import (
 // whose keys can be removed and added again, fields below a type with a CEL rule that reads oldSelf, NoModify without
 // NoUnset, and the normalizations that only CRDs ask for. The command fieldlock lint judges the whole CRD.
 func Lint(fset *token.FileSet, files []*ast.File, pkg *types.Package, info *types.Info) []Problem {
-	loaded := &packages.Package{Name: pkg.Name(), PkgPath: pkg.Path(), Fset: fset, Syntax: files, Types: pkg, TypesInfo: info}
+	loaded := &packages.Package{Name: pkg.Name(), PkgPath: pkg.Path(), Fset: fset, Syntax: files,
+		Types: pkg, TypesInfo: info}
 	p, c := &problems{lenient: true}, newComments()
 	c.readComments(loaded, K8sImmutableLocked, true, p)
 	if len(c.marks) > 0 {
@@ -174,7 +175,8 @@ func (l *linter) holes(root *use) {
 		if root.typ.isKind() && f.Path == "status" {
 			remedy = "add +k8s:update=NoUnset" // an object is created without its status
 		}
-		p := l.problems.at(t.field.pos, "", "an update can remove %s and the next one can bring it back with other values of %s: %s",
+		p := l.problems.at(t.field.pos, "",
+			"an update can remove %s and the next one can bring it back with other values of %s: %s",
 			f.Path, finding.Enumerate(f.Fields), remedy)
 		p.Rule, p.Fix = f.Rule, []string{"+k8s:update=NoUnset"}
 	}
@@ -224,7 +226,8 @@ func (l *linter) schemaOf(u *use, within []*goType) *spec.Schema {
 	case structForm:
 		s.Typed("object", "")
 		for _, f := range u.typ.fields {
-			if len(within) == 1 && u.typ.isKind() && (f.name == "metadata" || f.name == "kind" || f.name == "apiVersion") {
+			if len(within) == 1 && u.typ.isKind() &&
+				(f.name == "metadata" || f.name == "kind" || f.name == "apiVersion") {
 				continue
 			}
 			if f.required() {
@@ -321,7 +324,8 @@ type problems struct {
 
 // at adds a problem. The result is for the caller to add to it, before the next problem.
 func (p *problems) at(pos token.Position, marker, format string, args ...any) *Problem {
-	p.list = append(p.list, Problem{File: p.relative(pos.Filename), Line: pos.Line, Marker: marker, Message: fmt.Sprintf(format, args...)})
+	p.list = append(p.list, Problem{File: p.relative(pos.Filename), Line: pos.Line, Marker: marker,
+		Message: fmt.Sprintf(format, args...)})
 	return &p.list[len(p.list)-1]
 }
 

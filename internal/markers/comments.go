@@ -46,7 +46,8 @@ func (h *hints) read(text string) {
 		h.nullable = true
 	case name == "+default" || name == "+k8s:default" || name == "+kubebuilder:default":
 		h.defaulted = true
-	case slices.Contains(refusesZero, strings.TrimPrefix(strings.TrimPrefix(name, "+kubebuilder:validation:"), "+k8s:")):
+	case slices.Contains(refusesZero,
+		strings.TrimPrefix(strings.TrimPrefix(name, "+kubebuilder:validation:"), "+k8s:")):
 		h.notZero = true
 	case strings.HasPrefix(name, "+kubebuilder:validation:XValidation"):
 		h.transition = h.transition || strings.Contains(value, "oldSelf")
@@ -54,12 +55,14 @@ func (h *hints) read(text string) {
 }
 
 // refusesZero are markers that most likely refuse the zero value of a type.
-var refusesZero = []string{"MinLength", "minLength", "Enum", "enum", "Pattern", "Format", "format", "Minimum", "minimum", "MinItems", "minItems", "MinProperties"}
+var refusesZero = []string{"MinLength", "minLength", "Enum", "enum", "Pattern", "Format", "format", "Minimum",
+	"minimum", "MinItems", "minItems", "MinProperties"}
 
 // readComments reads the markers of pkg into c. Where pkg was asked for, a marker above nothing is a problem.
 func (c *comments) readComments(pkg *packages.Package, k8s K8sImmutable, asked bool, p *problems) {
 	for _, file := range pkg.Syntax {
-		r := &fileReader{comments: c, fset: pkg.Fset, file: file, k8s: k8s, foreign: !asked, problems: p, used: map[*ast.CommentGroup]bool{}}
+		r := &fileReader{comments: c, fset: pkg.Fset, file: file, k8s: k8s, foreign: !asked, problems: p,
+			used: map[*ast.CommentGroup]bool{}}
 		r.decls()
 		if asked {
 			r.strays()
@@ -208,7 +211,8 @@ func (r *fileReader) strays() {
 			got := read(line.text, r.k8s)
 			if got.ours && !(got.moved && r.problems.lenient) && (got.err != "" || isOwn(got.key)) {
 				r.problems.at(r.fset.PositionFor(line.pos, false), strings.TrimSpace(line.text),
-					"it is not above a field or type, so it locks nothing: put it into the comment right above one, on a line of its own")
+					"it is not above a field or type, so it locks nothing: put it into the comment right above one, "+
+						"on a line of its own")
 			}
 		}
 	}

@@ -88,7 +88,8 @@ func (s *Source) writeFile(file File, o CRDOptions, p *problems) (Written, error
 func (s *Source) owns(d *yamldoc.Document) bool {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	group, isText := fieldpath.Value(d.Object, "spec", "group").(string)
-	return d.Object["kind"] == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/") && isText && s.groups[group]
+	return d.Object["kind"] == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/") &&
+		isText && s.groups[group]
 }
 
 // crdWriter writes the keys that markers ask for into the schemas of one CRD.
@@ -121,7 +122,9 @@ func (w *crdWriter) problem(steps []any, format string, args ...any) {
 func (w *crdWriter) crd() {
 	object := w.document.Object
 	if object["apiVersion"] != "apiextensions.k8s.io/v1" {
-		w.problem([]any{"apiVersion"}, "the CRD has apiVersion %v, which gains no locks: write it as apiextensions.k8s.io/v1", object["apiVersion"])
+		w.problem([]any{"apiVersion"},
+			"the CRD has apiVersion %v, which gains no locks: write it as apiextensions.k8s.io/v1",
+			object["apiVersion"])
 		return
 	}
 	spec, _ := object["spec"].(map[string]any)
@@ -131,7 +134,8 @@ func (w *crdWriter) crd() {
 		return
 	}
 	w.added = map[string]int{}
-	if text, ok := fieldpath.Value(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.Annotation {
+	if text, ok := fieldpath.Value(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok &&
+		!w.options.Annotation {
 		var err error
 		if w.carried, err = rawschema.Decode(text); err != nil {
 			w.problem([]any{"metadata", "annotations", rawschema.AnnotationKey}, "%v", err)
@@ -165,7 +169,8 @@ func (w *crdWriter) findNotices(s map[string]any) {
 		for _, key := range schema.OwnKeys() {
 			_, ok := node[key]
 			if _, moved := carried[key]; (ok || moved) && !w.asked[path][key] {
-				w.notices = append(w.notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s", w.file, key, shownPath(path), w.version))
+				w.notices = append(w.notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s",
+					w.file, key, shownPath(path), w.version))
 			}
 		}
 	})
@@ -181,7 +186,8 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 	}
 	if n == nil {
 		if m, ok := u.firstBelow(marks.own); ok {
-			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a "+
+			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out "+
+				"below a "+
 				"field without a schema, or the file is older than the Go type", w.file, shownPath(path))
 		}
 		return
@@ -196,7 +202,8 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 		}
 		below := fieldpath.Object(n, "properties", f.name)
 		if text := f.zeroValue(); text != "" && !boundsZero(below) {
-			w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s", w.problems.relative(f.pos.Filename), f.pos.Line, text))
+			w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s",
+				w.problems.relative(f.pos.Filename), f.pos.Line, text))
 		}
 		w.node(below, w.asGenerated(n, below, f, path), path+"/properties/"+pointer.Escape(f.name))
 	}
@@ -214,7 +221,8 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 
 // boundsZero reports whether a schema may refuse the zero value of its type.
 func boundsZero(n map[string]any) bool {
-	return slices.ContainsFunc([]string{"minLength", "enum", "pattern", "format", "minimum", "minItems", "minProperties"}, func(keyword string) bool {
+	return slices.ContainsFunc([]string{"minLength", "enum", "pattern", "format", "minimum", "minItems",
+		"minProperties"}, func(keyword string) bool {
 		return n[keyword] != nil
 	})
 }
@@ -230,7 +238,8 @@ func (w *crdWriter) asGenerated(parent, n map[string]any, f *field, path string)
 		return f.use
 	}
 	if w.source.k8s != "" || !strings.HasSuffix(m.text, "+k8s:immutable") {
-		w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s locks %s from creation, but the rules in line %d of %s let an update set it once; both apply",
+		w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s locks %s from creation, but the rules in line %d of %s "+
+			"let an update set it once; both apply",
 			w.problems.relative(m.pos.Filename), m.pos.Line, m.text, f.name, line, w.file))
 		return f.use
 	}
@@ -295,14 +304,16 @@ func (w *crdWriter) keys(n map[string]any, own marks, path string) {
 				w.added[w.version]++
 			}
 		case !rawschema.SameMark(m.key, there, m.value):
-			w.problems.of(m, "line %d of %s has %s with another value: let controller-gen write the file anew, or make the two agree",
+			w.problems.of(m, "line %d of %s has %s with another value: let controller-gen write the file anew, or "+
+				"make the two agree",
 				w.document.Position(at(m.key)...).Line, w.file, m.key)
 		}
 	}
 	lock, locks := own.lock()
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		if _, asked := own.get(key); locks && !asked && schema.IsLockKey(key) {
-			w.problems.of(lock, "line %d of %s already has the lock %s there: let controller-gen write the file anew, or make the two agree",
+			w.problems.of(lock, "line %d of %s already has the lock %s there: let controller-gen write the file "+
+				"anew, or make the two agree",
 				w.document.Position(at(key)...).Line, w.file, key)
 		}
 	}
@@ -340,7 +351,8 @@ func (w *crdWriter) annotate() error {
 	steps := []any{"metadata", "annotations", rawschema.AnnotationKey}
 	if there, ok := fieldpath.Value(w.document.Object, steps...).(string); ok {
 		if was, err := rawschema.Decode(there); err != nil || !was.Equal(annotation) {
-			return fmt.Errorf("the annotation %s in line %d differs from what the schemas say: remove it, then run markers again",
+			return fmt.Errorf("the annotation %s in line %d differs from what the schemas say: remove it, then run "+
+				"markers again",
 				rawschema.AnnotationKey, w.document.Position(steps...).Line)
 		}
 		return nil

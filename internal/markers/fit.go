@@ -107,7 +107,9 @@ func (p *problems) mapKeysExist(u *use, own marks) {
 // untagged returns the field without a JSON name whose name is like this one, as the internal types of an API server
 // have it.
 func (s *goType) untagged(name string) *field {
-	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == f.goName && strings.EqualFold(f.name, name) })
+	i := slices.IndexFunc(s.fields, func(f *field) bool {
+		return f.name == f.goName && strings.EqualFold(f.name, name)
+	})
 	if i < 0 {
 		return nil
 	}
@@ -147,7 +149,8 @@ func (p *problems) keysFit(u *use, own marks) {
 		case lock == schema.ImmutableKeys && container == schema.SetList:
 			p.of(m, "the items of a set are its keys: write +immutable")
 		case lock == schema.ImmutableKeys:
-			p.of(m, "it needs keys, which a map and a list with +listType=map and +listMapKey have: make it one of these, or write +immutable")
+			p.of(m, "it needs keys, which a map and a list with +listType=map and +listMapKey have: make it one of "+
+				"these, or write +immutable")
 		default:
 			p.of(m, "items are added to and removed from a map and a list with +listType=map or set: make it one of "+
 				"these, or choose among NoSet, NoUnset and NoModify")
@@ -208,7 +211,8 @@ func (p *problems) roundTrip(f *field) {
 	typ := types.TypeString(f.typ.bare, nil)
 	switch {
 	case f.pointer:
-		p.of(m, "%s is a pointer, which keeps absent and empty apart: remove the marker, or make the field no pointer", f.goName)
+		p.of(m, "%s is a pointer, which keeps absent and empty apart: remove the marker, or make the field no pointer",
+			f.goName)
 	case isQuantity(f.typ.bare):
 		p.of(m, "an absent quantity is written as \"0\", which is not an empty value of its schema: remove it")
 	case isIntOrString(f.typ.bare):
@@ -221,7 +225,8 @@ func (p *problems) roundTrip(f *field) {
 		p.of(m, "how %s is written depends on its value: remove it", typ)
 	case f.typ.form == scalarForm:
 		if m.value != schema.NormalizeZero {
-			p.of(m, "Go does not tell an absent %s from its zero value, and it has no null, {} and []: write +normalize=zero", typ)
+			p.of(m, "Go does not tell an absent %s from its zero value, and it has no null, {} and []: write "+
+				"+normalize=zero", typ)
 		}
 	case f.typ.form == structForm && !f.omitZero:
 		if inner := f.typ.writtenWhenZero(); inner != nil {
@@ -232,7 +237,8 @@ func (p *problems) roundTrip(f *field) {
 			if !isQuantity(inner.typ.bare) {
 				remedy += ", or +normalize=zero on it"
 			}
-			p.of(m, "an absent %s is written with its field %s, so that it is not empty: put %s", f.goName, inner.name, remedy)
+			p.of(m, "an absent %s is written with its field %s, so that it is not empty: put %s",
+				f.goName, inner.name, remedy)
 		}
 	}
 }
@@ -268,7 +274,8 @@ func (f *field) zeroValue() string {
 	if !locked || lock.foreign {
 		return ""
 	}
-	return fmt.Sprintf("Go does not tell an absent %s from %s, but the JSON does, and %s counts %s as set: add +normalize=zero, or make the field a pointer",
+	return fmt.Sprintf("Go does not tell an absent %s from %s, but the JSON does, and %s counts %s as set: add "+
+		"+normalize=zero, or make the field a pointer",
 		f.name, zero, lock.text, zero)
 }
 
@@ -284,10 +291,12 @@ func (p *problems) protobuf(f *field, own marks) {
 	m, locked := own.get(schema.KeyImmutable)
 	if update, ok := own.get(schema.KeyUpdate); ok {
 		words := update.value.([]string)
-		m, locked = update, slices.Contains(words, string(schema.NoSet)) || slices.Contains(words, string(schema.NoUnset))
+		m, locked = update, slices.Contains(words, string(schema.NoSet)) ||
+			slices.Contains(words, string(schema.NoUnset))
 	}
 	if locked && !m.foreign {
-		p.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: add +normalize=undefined", f.goName)
+		p.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: add +normalize=undefined",
+			f.goName)
 	}
 }
 

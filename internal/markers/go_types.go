@@ -200,7 +200,8 @@ func (b *builder) marksOf(obj *types.TypeName) levels {
 	if !ok || obj.IsAlias() {
 		return marks
 	}
-	if named, ok := b.info[obj.Pkg().Path()].TypesInfo.TypeOf(spec).(interface{ Obj() *types.TypeName }); ok && !isTypeParam(named) {
+	if named, ok := b.info[obj.Pkg().Path()].TypesInfo.TypeOf(spec).(interface{ Obj() *types.TypeName }); ok &&
+		!isTypeParam(named) {
 		_, _, inherited := b.strip(named.(types.Type))
 		marks = inherited.merge(marks, b.problems)
 	}
@@ -274,7 +275,8 @@ func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.S
 		own := b.comments.marks[v.Origin().Pos()]
 		switch {
 		case tag.skip:
-			b.problems.refuse(own, "the field has the json tag \"-\", so it is not part of the API: lock a field that is")
+			b.problems.refuse(own, "the field has the json tag \"-\", so it is not part of the API: lock a field "+
+				"that is")
 			continue
 		case !v.Exported() && !v.Embedded():
 			b.problems.refuse(own, "the field is not exported, so it is not part of the API: lock a field that is")
@@ -283,8 +285,9 @@ func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.S
 		if v.Embedded() && tag.name == "" || tag.inline {
 			bare, _, marks := b.strip(v.Type())
 			if inner, ok := bare.Underlying().(*types.Struct); ok {
-				b.problems.refuse(marks.merge(own, b.problems), "an inlined struct has no property of its own: put the "+
-					"marker on its fields, or give the field a name in its json tag")
+				b.problems.refuse(marks.merge(own, b.problems),
+					"an inlined struct has no property of its own: put the "+
+						"marker on its fields, or give the field a name in its json tag")
 				if !inlining[inner] {
 					for _, f := range b.fieldsOf(inner, b.declarationOf(bare).name, inlining) {
 						isInlined[f] = true
@@ -296,10 +299,12 @@ func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.S
 		}
 		pos := b.fset.PositionFor(v.Origin().Pos(), false)
 		if invalid(v.Type()) {
-			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among the packages too", v.Name())
+			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among "+
+				"the packages too", v.Name())
 			continue
 		}
-		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), owner: owner, pos: pos, hints: b.comments.hints[v.Origin().Pos()]}
+		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), owner: owner, pos: pos,
+			hints: b.comments.hints[v.Origin().Pos()]}
 		if f.name == "" {
 			f.name = v.Name()
 		}

@@ -173,7 +173,8 @@ func (s *Source) listNodes() map[declaration][]Node {
 // isKind reports whether s is the type of whole objects: with apiVersion, kind and metadata.
 func (s *goType) isKind() bool {
 	metadata := s.property("metadata")
-	return metadata != nil && isNamed(metadata.typ.bare, metaV1, "ObjectMeta") && s.property("kind") != nil && s.property("apiVersion") != nil
+	return metadata != nil && isNamed(metadata.typ.bare, metaV1, "ObjectMeta") && s.property("kind") != nil &&
+		s.property("apiVersion") != nil
 }
 
 func (f *field) declaration() declaration {

@@ -60,7 +60,8 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 // as far as it does. Markers that cannot do what they say are an *Error with all of them.
 func Load(ctx context.Context, dir string, patterns []string, o Options) (*Source, error) {
 	if o.K8sImmutable != "" && o.K8sImmutable != K8sImmutableLocked && o.K8sImmutable != K8sImmutableSetOnce {
-		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.K8sImmutable, K8sImmutableLocked, K8sImmutableSetOnce)
+		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q",
+			o.K8sImmutable, K8sImmutableLocked, K8sImmutableSetOnce)
 	}
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -82,7 +83,9 @@ func Load(ctx context.Context, dir string, patterns []string, o Options) (*Sourc
 		if all, err = load(ctx, absolute, append(slices.Clone(patterns), used...)); err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(all, func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] && isApplyConfiguration(pkg) })
+		all = slices.DeleteFunc(all, func(pkg *packages.Package) bool {
+			return !isAsked[pkg.PkgPath] && isApplyConfiguration(pkg)
+		})
 	}
 
 	p := &problems{dir: absolute}
@@ -90,8 +93,11 @@ func Load(ctx context.Context, dir string, patterns []string, o Options) (*Sourc
 	for _, pkg := range all {
 		c.readComments(pkg, o.K8sImmutable, isAsked[pkg.PkgPath], p)
 	}
-	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}, k8s: o.K8sImmutable}
-	s.files = filesOf(slices.DeleteFunc(slices.Clone(all), func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] }))
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{},
+		models: map[string]string{}, k8s: o.K8sImmutable}
+	s.files = filesOf(slices.DeleteFunc(slices.Clone(all), func(pkg *packages.Package) bool {
+		return !isAsked[pkg.PkgPath]
+	}))
 	s.nodes = sync.OnceValue(s.listNodes)
 	for _, pkg := range all {
 		if model, ok := packageMarker(pkg, "k8s:openapi-model-package"); ok {
@@ -119,7 +125,8 @@ func Load(ctx context.Context, dir string, patterns []string, o Options) (*Sourc
 
 // load runs the go command. The packages come sorted by path.
 func load(ctx context.Context, dir string, patterns []string) ([]*packages.Package, error) {
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: mode, Fset: token.NewFileSet()}, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: mode, Fset: token.NewFileSet()},
+		patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("reading Go packages %s: %w", strings.Join(patterns, " "), err)
 	}
@@ -162,7 +169,9 @@ func isApplyConfiguration(pkg *packages.Package) bool {
 	inFolder := slices.ContainsFunc(strings.Split(pkg.PkgPath, "/"), func(step string) bool {
 		return step == "applyconfiguration" || step == "applyconfigurations"
 	})
-	return inFolder && len(pkg.Syntax) > 0 && !slices.ContainsFunc(pkg.Syntax, func(f *ast.File) bool { return !ast.IsGenerated(f) })
+	return inFolder && len(pkg.Syntax) > 0 && !slices.ContainsFunc(pkg.Syntax, func(f *ast.File) bool {
+		return !ast.IsGenerated(f)
+	})
 }
 
 // usedPackages are the packages, apart from those asked for, whose types the exported types of pkgs use.

@@ -59,7 +59,8 @@ func (f *treeFile) comments(from, to token.Pos) string {
 // ReadTree finds the Go packages below a directory.
 func ReadTree(root string) *Tree {
 	t := &Tree{
-		modules: map[string]string{}, folders: map[string][]string{}, vendored: map[string][]string{}, packages: map[string]*treePackage{},
+		modules: map[string]string{}, folders: map[string][]string{}, vendored: map[string][]string{},
+		packages: map[string]*treePackage{},
 	}
 	_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {

@@ -68,7 +68,8 @@ func (t *Tree) Field(n Node) (Field, bool) {
 	}
 	_, options, _ := strings.Cut(f.tag, ",")
 	omits := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
-	return Field{Pointer: declared.pointer, Omitted: omits("omitzero") || omits("omitempty") && (declared.pointer || !isStruct)}, true
+	return Field{Pointer: declared.pointer, Omitted: omits("omitzero") ||
+		omits("omitempty") && (declared.pointer || !isStruct)}, true
 }
 
 // Unruled reports whether no marker of a CEL rule is where a node of a CRD is declared: its rules come from something
@@ -177,7 +178,9 @@ func (t *Tree) kind(n Node) (treeType, bool) {
 		}
 	}
 	if len(kinds) > 1 {
-		kinds = slices.DeleteFunc(kinds, func(kind treeType) bool { return !names(filepath.Dir(kind.file.name), n.Group) })
+		kinds = slices.DeleteFunc(kinds, func(kind treeType) bool {
+			return !names(filepath.Dir(kind.file.name), n.Group)
+		})
 	}
 	if len(kinds) != 1 {
 		return treeType{}, false
@@ -286,7 +289,8 @@ func (t *Tree) field(at typeExpr, name string, depth int) (treeField, bool) {
 	for _, f := range list {
 		if jsonName(f) == name {
 			of := typeExpr{f.Type, at.file}
-			return treeField{declaredType{typeExpr: of, above: at.file.comments(before, f.Pos())}, jsonTag(f), true, of}, true
+			return treeField{declaredType{typeExpr: of, above: at.file.comments(before, f.Pos())},
+				jsonTag(f), true, of}, true
 		}
 		before = f.End()
 	}

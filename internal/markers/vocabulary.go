@@ -81,8 +81,9 @@ func chained(text string) markerLine {
 	if !inner.ours || inner.err == "" && !isOwn(inner.key) {
 		return markerLine{}
 	}
-	return markerLine{ours: true, moved: true, err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the "+
-		"field or type itself", text[:i], text[i+1:])}
+	return markerLine{ours: true, moved: true,
+		err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the "+
+			"field or type itself", text[:i], text[i+1:])}
 }
 
 // topology are the markers for lists and maps, with the key that each writes and its values; nil allows any.
@@ -111,7 +112,8 @@ func one(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 			if t.values == nil {
 				return bad("it needs the name of a property of the items: +%s=name", name)
 			}
-			return bad("%q is not one of its values: write +%s=%s", value, name, strings.Join(t.values, " or +"+name+"="))
+			return bad("%q is not one of its values: write +%s=%s",
+				value, name, strings.Join(t.values, " or +"+name+"="))
 		case t.values == nil:
 			return is(t.key, []string{value})
 		}
@@ -139,7 +141,8 @@ func one(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 	case name == "k8s:update" && slices.Contains(schema.Words(), value):
 		return is(schema.KeyUpdate, []string{value})
 	case name == "k8s:update":
-		return bad("%q is not one of its words: write one marker for each, +k8s:update=%s", value, strings.Join(schema.Words(), " or +k8s:update="))
+		return bad("%q is not one of its words: write one marker for each, +k8s:update=%s",
+			value, strings.Join(schema.Words(), " or +k8s:update="))
 	}
 	return misspelled(name, value, hasValue, k8s)
 }

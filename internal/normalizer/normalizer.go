@@ -60,8 +60,9 @@ func problemsOf(t *schema.Tree) []Problem {
 			read(l.Body.Path, l.Body.Problems)
 			for _, u := range slices.Concat(l.Unchecked, l.Hidden) {
 				if !u.Lock {
-					report(u.Path, finding.NormalizePosition, fmt.Sprintf("%s is below %s, where it has no effect: put it "+
-						"on a property", schema.KeyNormalize, u.Keyword))
+					report(u.Path, finding.NormalizePosition,
+						fmt.Sprintf("%s is below %s, where it has no effect: put it "+
+							"on a property", schema.KeyNormalize, u.Keyword))
 				}
 			}
 		}
@@ -73,8 +74,10 @@ func problemsOf(t *schema.Tree) []Problem {
 				"property", schema.KeyNormalize, describe(l.Role)))
 		case l.Marks.Normalize == schema.NormalizeZero:
 			if _, ok := zeroOf(l); !ok {
-				report(at, finding.NormalizeType, fmt.Sprintf("%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",
-					schema.KeyNormalize, schema.NormalizeZero, schema.NormalizeUndefined))
+				report(at, finding.NormalizeType,
+					fmt.Sprintf("%s is %q, but the schema has no single type that has a zero value: give it one, or "+
+						"use %q",
+						schema.KeyNormalize, schema.NormalizeZero, schema.NormalizeUndefined))
 			}
 		}
 	}

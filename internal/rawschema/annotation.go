@@ -56,7 +56,8 @@ func (a Annotation) Encode() (string, error) {
 		return "", fmt.Errorf("the annotation %s cannot be written: %w", AnnotationKey, err)
 	}
 	if len(value) > MaxAnnotation {
-		return "", fmt.Errorf("the annotation %s would take %d bytes; an object has room for %d in all its annotations: lock parents instead of each field",
+		return "", fmt.Errorf("the annotation %s would take %d bytes; an object has room for %d in all its "+
+			"annotations: lock parents instead of each field",
 			AnnotationKey, len(value), MaxAnnotation)
 	}
 	return string(value), nil
@@ -73,7 +74,8 @@ func Decode(text string) (Annotation, error) {
 	object := func(value any, format string, args ...any) map[string]any {
 		object, ok := value.(map[string]any)
 		if !ok && wrong == nil {
-			wrong = fmt.Errorf("%s is %s; it must be an object, as in %s", fmt.Sprintf(format, args...), yamldoc.Describe(value), right)
+			wrong = fmt.Errorf("%s is %s; it must be an object, as in %s",
+				fmt.Sprintf(format, args...), yamldoc.Describe(value), right)
 		}
 		return object
 	}
@@ -148,7 +150,8 @@ func mergeKeys(node, keys map[string]any) error {
 		value := keys[key]
 		if there, ok := before[key]; ok {
 			if !SameMark(key, there, value) {
-				return fmt.Errorf("%s is %s here and %s in the schema; make the two agree, or remove one", key, encode(value), encode(there))
+				return fmt.Errorf("%s is %s here and %s in the schema; make the two agree, or remove one",
+					key, encode(value), encode(there))
 			}
 			continue
 		}

@@ -423,7 +423,8 @@ func child(node map[string]any, names []string) (map[string]any, int) {
 			return below, 2
 		}
 	case []any:
-		if i, err := strconv.Atoi(names[1]); err == nil && i >= 0 && i < len(held) && slices.Contains(holdsList[:], keyword) {
+		if i, err := strconv.Atoi(names[1]); err == nil && i >= 0 && i < len(held) &&
+			slices.Contains(holdsList[:], keyword) {
 			below, _ := held[i].(map[string]any)
 			return below, 2
 		}

@@ -166,14 +166,16 @@ func (p *placer) property(s *spec.Schema, at *Path, path string) (name, rest str
 	var found []string
 	for _, name := range names {
 		if *p.readings++; *p.readings > maxReadings {
-			return "", "", fmt.Errorf("the path %s has too many readings, as names have dots; quote the names, as in [%q]", p.path, name)
+			return "", "", fmt.Errorf("the path %s has too many readings, as names have dots; quote the names, as "+
+				"in [%q]", p.path, name)
 		}
 		further := placer{path: p.path, resolve: p.resolve, readings: p.readings}
 		property := s.Properties[name]
 		if _, known := s.Properties[name]; !known {
 			property.AddExtension(KeyPreserveUnknown, true)
 		}
-		if _, err := further.add(&property, at.Property(name), path[len(name):]); err == nil || !errors.As(err, new(*NoPath)) {
+		if _, err := further.add(&property, at.Property(name), path[len(name):]); err == nil ||
+			!errors.As(err, new(*NoPath)) {
 			found = append(found, name)
 		}
 	}
@@ -348,7 +350,8 @@ func (t *translator) extensions(ext spec.Extensions, path string) spec.Extension
 	dropped, _ := stringsOf(ext[KeyDropped])
 	for _, key := range dropped {
 		if _, isAlias := t.aliases[strings.ToLower(key)]; isAlias {
-			t.misread = append(t.misread, Misread{path, key + " is below a keyword that only validates, where a lock has no effect; put it on the property itself"})
+			t.misread = append(t.misread, Misread{path, key + " is below a keyword that only validates, where a lock " +
+				"has no effect; put it on the property itself"})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ext)) {
@@ -400,7 +403,8 @@ func addLocks(ext spec.Extensions, locks []Lock) {
 // leaves it free; and the field behaviors of AIP-203, of which IMMUTABLE locks it.
 var (
 	operations = [...]string{"create", "read", "update"}
-	behaviors  = [...]string{"immutable", "optional", "required", "output_only", "input_only", "unordered_list", "non_empty_default", "identifier",
+	behaviors  = [...]string{"immutable", "optional", "required", "output_only", "input_only", "unordered_list",
+		"non_empty_default", "identifier",
 		"field_behavior_unspecified"}
 )
 
@@ -419,7 +423,9 @@ func meansLock(value any) (bool, error) {
 		return false, fmt.Errorf("is %s: %s", show(value), right)
 	}
 	all := func(known []string) bool {
-		return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(known, strings.ToLower(word)) })
+		return !slices.ContainsFunc(words, func(word string) bool {
+			return !slices.Contains(known, strings.ToLower(word))
+		})
 	}
 	has := func(wanted string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, wanted) })

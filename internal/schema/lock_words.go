@@ -277,19 +277,23 @@ const (
 )
 
 // own are the keys that fieldlock gives a meaning to and that a stock API server does not know.
-var own = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDeletionOnly, KeyUpdate, KeyNormalize, KeyMapListOrder}
+var own = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDeletionOnly, KeyUpdate,
+	KeyNormalize, KeyMapListOrder}
 
 // OwnKeys lists the keys that fieldlock gives a meaning to and that a stock API server does not know.
 func OwnKeys() []string { return slices.Clone(own[:]) }
 
 // read are the keys that ReadMarks reads. The first ones, those of section 2.1 of the contract, are what a misspelled
 // key is compared with.
-var read = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDeletionOnly, KeyUpdate, KeyNormalize, KeyMapListOrder,
+var read = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDeletionOnly, KeyUpdate,
+	KeyNormalize, KeyMapListOrder,
 	KeyListType, KeyListMapKeys, KeyMapType, KeyEmbedded}
 
 // others are the keys that ReadMarks does not read: those that Kubernetes gives a meaning to, and KeyDropped.
-var others = [...]string{KeyDropped, KeyPreserveUnknown, KeyIntOrString, KeyValidations, "x-kubernetes-group-version-kind", "x-kubernetes-action",
-	"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "x-kubernetes-unions", "x-kubernetes-selectable-fields"}
+var others = [...]string{KeyDropped, KeyPreserveUnknown, KeyIntOrString, KeyValidations,
+	"x-kubernetes-group-version-kind", "x-kubernetes-action",
+	"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "x-kubernetes-unions",
+	"x-kubernetes-selectable-fields"}
 
 // exactKey returns the right spelling of key if ReadMarks reads it, in whatever letter case, otherwise "".
 func exactKey(key string) string {
@@ -320,7 +324,8 @@ func UnknownKeys(ext map[string]any) []UnknownKey {
 	for key := range ext {
 		lower := strings.ToLower(key)
 		fieldlock := strings.HasPrefix(lower, "x-fieldlock-")
-		if !fieldlock && !strings.HasPrefix(lower, "x-kubernetes-") || exactKey(key) != "" || slices.Contains(others[:], lower) {
+		if !fieldlock && !strings.HasPrefix(lower, "x-kubernetes-") || exactKey(key) != "" ||
+			slices.Contains(others[:], lower) {
 			continue
 		}
 		meant := nearest(lower)

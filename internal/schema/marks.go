@@ -143,7 +143,8 @@ func (r *marksReader) key(key string, value any) {
 		m.Embedded = isTrue(value)
 	default:
 		if !isTrue(value) {
-			r.bad(key, finding.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
+			r.bad(key, finding.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its "+
+				"parent; remove the key", key, show(value))
 			return
 		}
 		for i := range locks {
@@ -159,12 +160,14 @@ func (r *marksReader) update(value any) {
 	known := Words()
 	words, ok := stringsOf(value)
 	if !ok || len(words) == 0 {
-		r.bad(KeyUpdate, finding.UpdateWord, "%s is %s: it must be a list of one or more of %s", KeyUpdate, show(value), strings.Join(known, ", "))
+		r.bad(KeyUpdate, finding.UpdateWord, "%s is %s: it must be a list of one or more of %s",
+			KeyUpdate, show(value), strings.Join(known, ", "))
 		return
 	}
 	for _, word := range words {
 		if !slices.Contains(known, word) {
-			r.bad(KeyUpdate, finding.UpdateWord, "%s has the unknown word %q: the words are %s", KeyUpdate, word, strings.Join(known, ", "))
+			r.bad(KeyUpdate, finding.UpdateWord, "%s has the unknown word %q: the words are %s",
+				KeyUpdate, word, strings.Join(known, ", "))
 		} else if l := Lock(word); !r.marks.Has(l) {
 			r.marks.Locks = append(r.marks.Locks, l)
 		}

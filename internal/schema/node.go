@@ -109,7 +109,8 @@ func parts(s *spec.Schema) iter.Seq[part] {
 		}
 		list := func(in string, schemas []spec.Schema) bool {
 			for i := range schemas {
-				if !yield(part{keyword, in, false, strconv.Itoa(i), &schemas[i], func(by *spec.Schema) { schemas[i] = *by }}) {
+				if !yield(part{keyword, in, false, strconv.Itoa(i), &schemas[i],
+					func(by *spec.Schema) { schemas[i] = *by }}) {
 					return false
 				}
 			}
@@ -128,16 +129,20 @@ func parts(s *spec.Schema) iter.Seq[part] {
 		dependencies := func() bool {
 			for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
 				replace := func(by *spec.Schema) { s.Dependencies[name] = spec.SchemaOrStringArray{Schema: by} }
-				if d := s.Dependencies[name].Schema; d != nil && !yield(part{keyword, "dependencies", false, name, d, replace}) {
+				if d := s.Dependencies[name].Schema; d != nil &&
+					!yield(part{keyword, "dependencies", false, name, d, replace}) {
 					return false
 				}
 			}
 			return true
 		}
-		_ = named(Property, "properties", s.Properties) && orBool(Values, "additionalProperties", s.AdditionalProperties) &&
-			one(Items, "items", &items.Schema) && list("allOf", s.AllOf) && list("anyOf", s.AnyOf) && list("oneOf", s.OneOf) &&
+		_ = named(Property, "properties", s.Properties) &&
+			orBool(Values, "additionalProperties", s.AdditionalProperties) &&
+			one(Items, "items", &items.Schema) && list("allOf", s.AllOf) && list("anyOf", s.AnyOf) &&
+			list("oneOf", s.OneOf) &&
 			one(keyword, "not", &s.Not) && named(keyword, "patternProperties", s.PatternProperties) && dependencies() &&
-			orBool(keyword, "additionalItems", s.AdditionalItems) && list("items", items.Schemas) && named(keyword, "definitions", s.Definitions)
+			orBool(keyword, "additionalItems", s.AdditionalItems) && list("items", items.Schemas) &&
+			named(keyword, "definitions", s.Definitions)
 	}
 }
 

@@ -50,7 +50,8 @@ func hasChildren(s *spec.Schema) bool {
 
 // unresolvable is the problem of a node whose $ref cannot be followed.
 func unresolvable(ref string, err error) Problem {
-	return Problem{Key: "$ref", Rule: finding.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
+	return Problem{Key: "$ref", Rule: finding.UnresolvableRef,
+		Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
 }
 
 // readWrapped reads the marks next to a wrapped $ref. A lock there is an error that the search for unchecked marks
@@ -114,7 +115,8 @@ func (in *inliner) schema(l *Location) *spec.Schema {
 	}
 	if in.inside[l.Body] {
 		if in.locked[l] {
-			in.err = fmt.Errorf("%s (%s) contains itself and has locks, which cannot be written out at every depth", l.Ref, l.Path)
+			in.err = fmt.Errorf("%s (%s) contains itself and has locks, which cannot be written out at every depth",
+				l.Ref, l.Path)
 		}
 		return &spec.Schema{}
 	}

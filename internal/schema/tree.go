@@ -114,7 +114,9 @@ func (b *Body) Children(yield func(*Location) bool) {
 
 // Property returns the property of b with this name, or nil.
 func (b *Body) Property(name string) *Location {
-	i, found := slices.BinarySearchFunc(b.Properties, name, func(p *Location, name string) int { return strings.Compare(p.Name, name) })
+	i, found := slices.BinarySearchFunc(b.Properties, name, func(p *Location, name string) int {
+		return strings.Compare(p.Name, name)
+	})
 	if !found {
 		return nil
 	}
@@ -187,7 +189,9 @@ func (l *Location) Type() string {
 func (l *Location) Scalar() bool {
 	return l.any(func(s *spec.Schema) bool {
 		return isIntOrString(s) ||
-			len(s.Type) > 0 && !slices.ContainsFunc(s.Type, func(t string) bool { return t == "object" || t == "array" })
+			len(s.Type) > 0 && !slices.ContainsFunc(s.Type, func(t string) bool {
+				return t == "object" || t == "array"
+			})
 	})
 }
 
@@ -325,7 +329,8 @@ func (r *reader) body(l *Location, ref string) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Body{First: l, Ref: ref, Schema: chain[len(chain)-1], Path: &Path{role: reference, name: ref}, sites: []*Location{l}}
+	b := &Body{First: l, Ref: ref, Schema: chain[len(chain)-1], Path: &Path{role: reference, name: ref},
+		sites: []*Location{l}}
 	r.tree.bodies[ref] = b
 	for _, s := range chain {
 		marks, problems := ReadMarks(s.Extensions)
@@ -412,8 +417,10 @@ func (t *Tree) Walk(visit func(Visit)) {
 
 // objectMeta are the fields of the metadata of every Kubernetes object.
 var objectMeta = map[string]bool{
-	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true, "generation": true,
-	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true, "annotations": true,
+	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true,
+	"generation":        true,
+	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true,
+	"annotations":     true,
 	"ownerReferences": true, "finalizers": true, "managedFields": true,
 }
 

@@ -79,7 +79,8 @@ func (c *converter) keyword(out map[string]any, keyword string, value any, path 
 		}
 	case "$dynamicRef", "$recursiveRef":
 		c.fail(path, "%s is not supported; write a $ref", keyword)
-	case "if", "then", "else", "contains", "propertyNames", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
+	case "if", "then", "else", "contains", "propertyNames", "prefixItems", "dependentSchemas", "unevaluatedItems",
+		"unevaluatedProperties", "contentSchema":
 		c.refuseLocks(value, path)
 		if keys := extensionsIn(value, nil); len(keys) > 0 {
 			dropped, _ := out[schema.KeyDropped].([]any)

@@ -57,7 +57,8 @@ func Read(name string, data []byte) (*Document, error) {
 		return nil, err
 	}
 	if len(documents) != 1 {
-		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one", name, len(documents))
+		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one",
+			name, len(documents))
 	}
 	return FromDocument(documents[0])
 }
@@ -68,15 +69,18 @@ func Read(name string, data []byte) (*Document, error) {
 func FromDocument(document *yamldoc.Document) (*Document, error) {
 	object := document.Object
 	_, hasKind := object["kind"].(string)
-	d := &Document{File: document.File, document: document, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
+	d := &Document{File: document.File, document: document, anchors: map[string]string{},
+		read: map[string]*spec.Schema{}}
 	isOpenAPI := object["swagger"] != nil || object["openapi"] != nil
 	if !isOpenAPI && isSchema(object) {
 		d.Root = "#"
 	}
-	hasSchemas := object["definitions"] != nil || object["$defs"] != nil || fieldpath.Value(object, "components", "schemas") != nil
+	hasSchemas := object["definitions"] != nil || object["$defs"] != nil ||
+		fieldpath.Value(object, "components", "schemas") != nil
 	if hasKind && object["apiVersion"] != nil || !isOpenAPI && d.Root == "" && !hasSchemas {
 		return nil, &yamldoc.Error{File: document.File, Line: document.Position().Line,
-			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
+			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema " +
+				"(with $schema, type or properties)"}
 	}
 	d.id, _ = object["$id"].(string)
 	d.id = strings.TrimSuffix(d.id, "#")
@@ -228,7 +232,8 @@ var fileOfKind = regexp.MustCompile(`(?:^|/)([a-z0-9.-]+\.[a-z0-9.-]+)/([a-z0-9]
 // the schema says it.
 func (d *Document) addFromFile() {
 	name := fileOfKind.FindStringSubmatch(d.File)
-	isObject := fieldpath.Value(d.document.Object, "properties", "apiVersion") != nil && fieldpath.Value(d.document.Object, "properties", "kind") != nil
+	isObject := fieldpath.Value(d.document.Object, "properties", "apiVersion") != nil &&
+		fieldpath.Value(d.document.Object, "properties", "kind") != nil
 	if name != nil && isObject && len(d.Kinds) == 0 {
 		d.Kinds = append(d.Kinds, Kind{name[1] + "/" + name[3], name[2], "#"})
 	}
@@ -237,7 +242,9 @@ func (d *Document) addFromFile() {
 // Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe
 // it, the first by reference counts.
 func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
-	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind) })
+	i := slices.IndexFunc(d.Kinds, func(k Kind) bool {
+		return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind)
+	})
 	if i < 0 {
 		return Kind{}, false
 	}

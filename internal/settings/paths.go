@@ -31,7 +31,9 @@ func (s *Settings) Excludes(roots ...string) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool {
 			below, ok := relative(s.base(root, roots), filepath.Join(root, filepath.FromSlash(name)))
-			return ok && slices.ContainsFunc(patterns, func(pattern []string) bool { return matches(pattern, steps(below)) })
+			return ok && slices.ContainsFunc(patterns, func(pattern []string) bool {
+				return matches(pattern, steps(below))
+			})
 		})
 	}
 }
@@ -69,7 +71,8 @@ func (s *Settings) Tools(roots ...string) func(name string) tool.Name {
 		for _, root := range roots {
 			below, ok := relative(s.base(root, roots), filepath.Join(root, filepath.FromSlash(name)))
 			for dir, t := range s.tools {
-				if holds := dir == "." || below == dir || strings.HasPrefix(below, dir+"/"); ok && holds && len(dir) > longest {
+				if holds := dir == "." || below == dir ||
+					strings.HasPrefix(below, dir+"/"); ok && holds && len(dir) > longest {
 					found, longest = t, len(dir)
 				}
 			}

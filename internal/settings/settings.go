@@ -222,7 +222,8 @@ func (s *Settings) readFetchHosts(d *yamldoc.Document, value any) error {
 	hosts, err := texts(d, value, "fetch-hosts")
 	for i, host := range hosts {
 		if host == "" || strings.ContainsAny(host, "/:*") {
-			return d.Errorf([]any{"fetch-hosts", i}, "%q is not a host; write its name or its IPv4 address, without scheme and port", host)
+			return d.Errorf([]any{"fetch-hosts", i},
+				"%q is not a host; write its name or its IPv4 address, without scheme and port", host)
 		}
 	}
 	s.FetchHosts = hosts
@@ -274,7 +275,9 @@ func (s *Settings) readExclude(d *yamldoc.Document, value any) error {
 func (s *Settings) readCharts(d *yamldoc.Document, value any) error {
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		return d.Errorf([]any{"charts"}, "it is %s; it is an object with the files of values, or a list of renderings, for each directory of a chart", yamldoc.Describe(value))
+		return d.Errorf([]any{"charts"},
+			"it is %s; it is an object with the files of values, or a list of renderings, for each directory of "+
+				"a chart", yamldoc.Describe(value))
 	}
 	s.charts = map[string][]Release{}
 	for _, dir := range slices.Sorted(maps.Keys(object)) {
@@ -312,7 +315,8 @@ func readReleases(d *yamldoc.Document, value any, at ...any) ([]Release, error) 
 		at := append(slices.Clone(at), i)
 		fields, isObject := item.(map[string]any)
 		if !isObject {
-			return nil, d.Errorf(at, "it is %s; it is an object with name, namespace and values", yamldoc.Describe(item))
+			return nil, d.Errorf(at, "it is %s; it is an object with name, namespace and values",
+				yamldoc.Describe(item))
 		}
 		r := Release{Values: []string{}}
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -328,7 +332,8 @@ func readReleases(d *yamldoc.Document, value any, at ...any) ([]Release, error) 
 			case key == "namespace" && isText:
 				r.Namespace = text
 			default:
-				return nil, d.Errorf(append(slices.Clone(at), key), "a rendering of a chart has the texts name and namespace, and values, a list of files")
+				return nil, d.Errorf(append(slices.Clone(at), key),
+					"a rendering of a chart has the texts name and namespace, and values, a list of files")
 			}
 		}
 		releases = append(releases, r)

@@ -11,9 +11,11 @@ import (
 // line: a word with control characters is written with their codes, as in $'a\012b'.
 func Quote(word string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@%+,", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_./:@%+,", r)
 	}
-	if word != "" && !strings.HasPrefix(word, "-") && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+	if word != "" && !strings.HasPrefix(word, "-") &&
+		strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
 	if strings.IndexFunc(word, unicode.IsControl) >= 0 {

@@ -51,7 +51,8 @@ func Defines(obj map[string]any) (d Definer, ok bool) {
 		d.Unit = application + name
 		finalizers, _ := metadata["finalizers"].([]any)
 		cascades := func(f any) bool {
-			return f == resourcesFinalizer || f == resourcesFinalizer+"/foreground" || f == resourcesFinalizer+"/background"
+			return f == resourcesFinalizer || f == resourcesFinalizer+"/foreground" ||
+				f == resourcesFinalizer+"/background"
 		}
 		options, _ := object(spec, "syncPolicy")["syncOptions"].([]any)
 		switch {
@@ -62,7 +63,8 @@ func Defines(obj map[string]any) (d Definer, ok bool) {
 		}
 	case "argoproj.io/ApplicationSet":
 		d.Unit = applicationSet + name
-		if policy := text(object(spec, "syncPolicy"), "applicationsSync"); policy == "create-only" || policy == "create-update" {
+		if policy := text(object(spec, "syncPolicy"), "applicationsSync"); policy == "create-only" ||
+			policy == "create-update" {
 			d.Stays = "its applicationsSync is " + policy
 		}
 	}

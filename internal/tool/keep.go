@@ -30,14 +30,16 @@ func (a Applier) WaysToKeep(g Gone) []string {
 	}
 	ways := []string{restore}
 	if edit := keepEdit(g.Object); edit != "" {
-		return append(ways, "to keep what it has applied, "+edit+" with an earlier change, and remove it when that change is deployed")
+		return append(ways, "to keep what it has applied, "+edit+" with an earlier change, and remove it when that "+
+			"change is deployed")
 	}
 	mark := a.keepMark()
 	if g.WithUnit != "" {
 		mark = a.outliveMark()
 	}
 	if mark != "" {
-		ways = append(ways, "to keep it without its manifest, add the annotation "+mark+" with an earlier change, and remove the manifest "+
+		ways = append(ways, "to keep it without its manifest, add the annotation "+mark+" with an earlier change, "+
+			"and remove the manifest "+
 			"when that change is deployed: "+string(a.Tool)+" then leaves it in the cluster")
 	}
 	return ways

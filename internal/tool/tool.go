@@ -84,7 +84,8 @@ func (a Applier) For(newObj, oldObj map[string]any) []Method {
 	methods := a.Methods
 	if len(methods) == 0 {
 		methods = map[Name][]Method{
-			ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, Kapp: {ServerSide, ClientSide}, "": {ServerSide, ClientSide},
+			ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, Kapp: {ServerSide, ClientSide},
+			"":      {ServerSide, ClientSide},
 			Kubectl: {ClientSide},
 		}[a.Tool]
 	}
@@ -148,7 +149,8 @@ func (a Applier) argoReplaces(newObj, oldObj map[string]any) bool {
 	force := syncOption(newObj, "Force=true") || syncOption(oldObj, "Force=true")
 	kind := text(newObj, "kind")
 	switch {
-	case clientSide && text(newObj, "apiVersion") == "rbac.authorization.k8s.io/v1" && (kind == "RoleBinding" || kind == "ClusterRoleBinding"):
+	case clientSide && text(newObj, "apiVersion") == "rbac.authorization.k8s.io/v1" &&
+		(kind == "RoleBinding" || kind == "ClusterRoleBinding"):
 		return text(object(newObj, "roleRef"), "name") != "" // without a role, kubectl panics
 	case !force || kind == "CustomResourceDefinition" || kind == "Namespace":
 		return force && clientSide
@@ -171,7 +173,8 @@ func (a Applier) Recreated(obj map[string]any) bool {
 	switch {
 	case a.is(Helm) && isHelmHook(obj):
 		return true
-	case a.is(ArgoCD) && len(hookTypes(obj)) > 0 && !skipped(obj) && (isArgo || text(annotations(obj), helmHook) != "crd-install"):
+	case a.is(ArgoCD) && len(hookTypes(obj)) > 0 && !skipped(obj) &&
+		(isArgo || text(annotations(obj), helmHook) != "crd-install"):
 		policies := argoPolicies(obj)
 		return len(policies) == 0 || slices.ContainsFunc(policies, func(p string) bool { return p != hookFailed })
 	}
@@ -218,7 +221,8 @@ func (a Applier) Fate(newObj, oldObj map[string]any) Fate {
 		return Created
 	case a.Tool == ArgoCD && was:
 		return Updated
-	case a.Tool == ArgoCD && (len(argoPolicies(newObj)) == 0 || slices.Contains(argoPolicies(newObj), beforeHookCreation)):
+	case a.Tool == ArgoCD && (len(argoPolicies(newObj)) == 0 ||
+		slices.Contains(argoPolicies(newObj), beforeHookCreation)):
 		return Replaced
 	}
 	return Uncertain
@@ -241,7 +245,9 @@ func (a Applier) becomesHelmHook(newObj, oldObj map[string]any) Fate {
 }
 
 func (a Applier) leavesHelmHook(oldObj map[string]any) Fate {
-	ran := slices.ContainsFunc(helmEvents(oldObj), func(e string) bool { return strings.HasSuffix(e, "-install") || strings.HasSuffix(e, "-upgrade") })
+	ran := slices.ContainsFunc(helmEvents(oldObj), func(e string) bool {
+		return strings.HasSuffix(e, "-install") || strings.HasSuffix(e, "-upgrade")
+	})
 	switch {
 	case slices.Contains(helmPolicies(oldObj), hookSucceeded):
 		return Created
@@ -262,9 +268,11 @@ const (
 
 // argoPolicies returns the policies of a hook that Argo CD knows, in Helm's words.
 func argoPolicies(obj map[string]any) []string {
-	names := map[string]string{"BeforeHookCreation": beforeHookCreation, "HookSucceeded": hookSucceeded, "HookFailed": hookFailed}
+	names := map[string]string{"BeforeHookCreation": beforeHookCreation, "HookSucceeded": hookSucceeded,
+		"HookFailed": hookFailed}
 	var all []string
-	for _, word := range words(text(annotations(obj), "argocd.argoproj.io/hook-delete-policy"), slices.Collect(maps.Keys(names))...) {
+	for _, word := range words(text(annotations(obj), "argocd.argoproj.io/hook-delete-policy"),
+		slices.Collect(maps.Keys(names))...) {
 		all = append(all, names[word])
 	}
 	return append(all, words(text(annotations(obj), helmPolicy), beforeHookCreation, hookSucceeded, hookFailed)...)
@@ -294,7 +302,8 @@ const (
 
 // hookTypes returns the hooks that Argo CD takes an object for: Helm's count where it has none of Argo CD's.
 func hookTypes(obj map[string]any) []string {
-	types := words(text(annotations(obj), argoHook), "PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreDelete", "PostDelete")
+	types := words(text(annotations(obj), argoHook), "PreSync", "Sync", "PostSync", "SyncFail", "Skip",
+		"PreDelete", "PostDelete")
 	if len(types) == 0 {
 		types = words(text(annotations(obj), helmHook), "pre-install", "pre-upgrade", "post-upgrade", "post-install")
 	}
@@ -321,7 +330,8 @@ func (a Applier) LeftAlone(obj map[string]any) string {
 		return InCRDs
 	}
 	if a.is(Flux) {
-		for _, m := range []struct{ key, value string }{{"reconcile", "disabled"}, {"ssa", "Ignore"}, {"ssa", "IfNotPresent"}} {
+		for _, m := range []struct{ key, value string }{{"reconcile", "disabled"}, {"ssa", "Ignore"},
+			{"ssa", "IfNotPresent"}} {
 			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {
 				return "kustomize.toolkit.fluxcd.io/" + m.key + ": " + m.value
 			}
@@ -358,7 +368,8 @@ func (a Applier) Kept(obj map[string]any) string {
 		return InCRDs
 	}
 	if a.is(Flux) {
-		for _, m := range []struct{ key, value string }{{"prune", "disabled"}, {"reconcile", "disabled"}, {"ssa", "Ignore"}} {
+		for _, m := range []struct{ key, value string }{{"prune", "disabled"}, {"reconcile", "disabled"},
+			{"ssa", "Ignore"}} {
 			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {
 				return "kustomize.toolkit.fluxcd.io/" + m.key + ": " + m.value
 			}
@@ -394,7 +405,8 @@ func syncOption(obj map[string]any, option string) bool {
 
 // marked reports whether a label or annotation has a value in any case (ssa/utils/meta.go: AnyInMetadata).
 func marked(obj map[string]any, key, value string) bool {
-	return strings.EqualFold(text(annotations(obj), key), value) || strings.EqualFold(text(object(object(obj, "metadata"), "labels"), key), value)
+	return strings.EqualFold(text(annotations(obj), key), value) ||
+		strings.EqualFold(text(object(object(obj, "metadata"), "labels"), key), value)
 }
 
 // words returns the words of a list that are among the known ones.

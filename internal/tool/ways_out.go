@@ -72,7 +72,8 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 		ways = append(ways, a.wayOut(way, r)...)
 	}
 	if a.isRelease() && slices.Contains(a.Methods, Replace) {
-		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, "+
+		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is "+
+			"refused, too, "+
 			"and nothing at all under server-side apply")
 	}
 	return ways
@@ -125,7 +126,8 @@ func (a Applier) keepFirst(r Refused, steps []string) []string {
 	if keep == "" || !r.Precious || stays || r.Kind == "CustomResourceDefinition" || r.Kind == "Namespace" {
 		return nil
 	}
-	return []string{"add " + keep + " to the old object in a change of its own, before data moves: " + string(a.Tool) + " then keeps it when its manifest goes"}
+	return []string{"add " + keep + " to the old object in a change of its own, before data moves: " + string(a.Tool) +
+		" then keeps it when its manifest goes"}
 }
 
 // replacements returns the alternatives of the tool to a step that ends with KubectlApply.
@@ -189,7 +191,8 @@ func (a Applier) pause(r Refused) (steps []string, resumed Applier, paused bool)
 	who := string(a.merger())
 	because := Comment + "pause " + who + ", which otherwise creates the object again before its data is safe"
 	resumed = a
-	command, isFlux := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(a.Apply, " --force"), " --with-source"), "flux reconcile ")
+	command, isFlux := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(a.Apply, " --force"), " --with-source"),
+		"flux reconcile ")
 	if isFlux {
 		resumed.Apply = "flux resume " + command
 		fetch := "wait until Flux has fetched the merge"
@@ -200,7 +203,8 @@ func (a Applier) pause(r Refused) (steps []string, resumed Applier, paused bool)
 	}
 	name, known := strings.CutPrefix(a.Apply, "argocd app sync ")
 	if !known {
-		return []string{"pause " + who + ", which otherwise creates the object again before its data is safe", merge}, resumed, true
+		return []string{"pause " + who + ", which otherwise creates the object again before its data is safe",
+			merge}, resumed, true
 	}
 	namespace, app, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
@@ -236,13 +240,15 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	}
 	text = parenthesis(text)
 	begin := func(do string) string {
-		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " + r.Kind + " and creates it again" + text
+		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " +
+			r.Kind + " and creates it again" + text
 	}
 	switch {
 	case a.Tool == Flux && !r.Unforced:
 		return []string{
 			begin("the annotation kustomize.toolkit.fluxcd.io/force: enabled"),
-			"set spec.force: true in the Kustomization with an earlier change, and remove it with the next one: Flux then deletes and " +
+			"set spec.force: true in the Kustomization with an earlier change, and remove it with the next one: Flux " +
+				"then deletes and " +
 				"creates again every object of it whose update is refused, claims with their data too",
 		}
 	case a.Tool == ArgoCD:
@@ -258,7 +264,8 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 		return ways
 	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
 		return []string{"make the Job a hook, with the annotations helm.sh/hook: post-install,post-upgrade and " +
-			"helm.sh/hook-delete-policy: before-hook-creation: Helm then deletes it and creates it again with each upgrade" + text}
+			"helm.sh/hook-delete-policy: before-hook-creation: Helm then deletes it and creates it again with each " +
+			"upgrade" + text}
 	}
 	return nil
 }
@@ -301,7 +308,8 @@ func (a Applier) By(t Name) Applier {
 		if a.Namespace != "" {
 			namespace = shell.Quote(a.Namespace)
 		}
-		a.Tool, a.Apply = t, strings.Replace(a.Apply, "helm upgrade", "helm template", 1)+" | kubectl apply -n "+namespace+" -f -"
+		a.Tool, a.Apply = t, strings.Replace(a.Apply, "helm upgrade", "helm template", 1)+
+			" | kubectl apply -n "+namespace+" -f -"
 	case t == Kubectl, a.Lone && t == Helm:
 		a.Tool = t
 	default:

@@ -239,7 +239,8 @@ func FromCRD(c *crd.CRD, shared *Shared) *Kind {
 		}
 		version := &Version{
 			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
-			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prunes: !c.PreserveUnknownFields, Prepare: prepare.New(v).Prepare, shared: shared,
+			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prunes: !c.PreserveUnknownFields,
+			Prepare: prepare.New(v).Prepare, shared: shared,
 		}
 		if locks, err := v.Compile(); err == nil {
 			version.Locks = locks
@@ -289,7 +290,8 @@ func (k *Kind) versionOf(obj map[string]any) (*Version, error) {
 		}
 		known = append(known, v.APIVersion)
 	}
-	return nil, fmt.Errorf("%v of %v is not the kind %s in %s", obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%v of %v is not the kind %s in %s",
+		obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
 }
 
 // embeddedErrors returns what the server finds wrong with the metadata of the objects embedded in obj. Its validator
@@ -350,7 +352,9 @@ func (v *Version) contents(value map[string]any) *contents {
 	if v.known == nil || len(v.known) == manyRemembered {
 		v.known = map[uint64]*contents{}
 	}
-	c := &contents{value: value, hash: hash, size: sizeOf(value), invalid: sync.OnceValue(func() field.ErrorList { return v.errors(value) }), steps: map[*contents][]problem{}, refusals: map[*contents][]Refusal{}}
+	c := &contents{value: value, hash: hash, size: sizeOf(value),
+		invalid: sync.OnceValue(func() field.ErrorList { return v.errors(value) }), steps: map[*contents][]problem{},
+		refusals: map[*contents][]Refusal{}}
 	v.known[hash] = c
 	return c
 }

@@ -69,7 +69,8 @@ func (v *Version) problems(c *contents, old map[string]any) []problem {
 	var problems []problem
 	obj := c.value
 	for _, err := range c.invalid() {
-		problems = append(problems, problem{kind: invalid, path: locate(obj, v.node(), fieldOf(err)), error: err, message: err.Error()})
+		problems = append(problems, problem{kind: invalid, path: locate(obj, v.node(), fieldOf(err)), error: err,
+			message: err.Error()})
 		if err.Type == field.ErrorTypeTypeInvalid {
 			return append(problems, problem{kind: unevaluated}, problem{kind: unevaluated})
 		}
@@ -79,11 +80,13 @@ func (v *Version) problems(c *contents, old map[string]any) []problem {
 		return append(problems, problem{kind: unreadable, message: err.Error()})
 	}
 	for _, b := range broken {
-		problems = append(problems, problem{kind: brokenRule, path: locate(obj, v.node(), b.Path), rule: &b.Rule, message: b.Message})
+		problems = append(problems, problem{kind: brokenRule, path: locate(obj, v.node(), b.Path), rule: &b.Rule,
+			message: b.Message})
 	}
 	if old != nil && v.Locks != nil {
 		for _, err := range v.Locks.ValidateUpdate(obj, old) {
-			problems = append(problems, problem{kind: brokenLock, path: locate(obj, v.node(), err.Field), error: err, message: err.Error()})
+			problems = append(problems, problem{kind: brokenLock, path: locate(obj, v.node(), err.Field), error: err,
+				message: err.Error()})
 		}
 	}
 	return problems
@@ -98,7 +101,8 @@ func (v *Version) refusals(obj, old map[string]any) []Refusal {
 	}
 	for _, b := range broken {
 		if v.transition[b.Rule] {
-			found = append(found, Refusal{Path: b.Path, Rule: b.Rule.Text, Message: b.Message, node: locate(obj, v.node(), b.Path), rule: b.Rule})
+			found = append(found, Refusal{Path: b.Path, Rule: b.Rule.Text, Message: b.Message,
+				node: locate(obj, v.node(), b.Path), rule: b.Rule})
 		}
 	}
 	if v.Locks != nil {
@@ -170,7 +174,8 @@ func (r *ruleReads) addCall(call ast.CallExpr) {
 // samples are texts that functions of CEL read: two of one sort, and one of another.
 var samples = map[string][]string{
 	"ip": {"10.0.0.1", "10.0.0.2", "2001:db8::1"}, "isIP": {"10.0.0.1", "10.0.0.2", "2001:db8::1"},
-	"cidr": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"}, "isCIDR": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
+	"cidr":      {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
+	"isCIDR":    {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
 	"timestamp": {"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
 	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"},
 	"url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},

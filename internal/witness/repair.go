@@ -163,7 +163,9 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 		}
 		next.objects[i] = s.versions[i].object(obj)
 	}
-	return &next, changed && !slices.EqualFunc(next.objects, s.objects, func(a, b *object) bool { return a.hash == b.hash })
+	return &next, changed && !slices.EqualFunc(next.objects, s.objects, func(a, b *object) bool {
+		return a.hash == b.hash
+	})
 }
 
 // scopes are the objects that an edit about the i-th one is tried on.

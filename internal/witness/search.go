@@ -356,7 +356,8 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 		var w *way
 		switch at.Role {
 		case schema.Property:
-			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern, [][]string{target}, manyPairs)
+			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern,
+				[][]string{target}, manyPairs)
 			w.sort = Removing
 		default:
 			w = rekey(v, k.stored(v), obj, pattern[:len(pattern)-1], [][]string{target}, manyPairs)
@@ -384,7 +385,8 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 const manyTries = 300
 
 // randomly tries random updates of the guarded fields that are not done, and returns how many it has tried.
-func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Location, done map[string]bool, seed uint64, counts func(Breach) bool) int {
+func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Location, done map[string]bool, seed uint64,
+	counts func(Breach) bool) int {
 	if len(guarded) == 0 {
 		return 0
 	}
@@ -406,7 +408,8 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 		w := &way{targets: []path{target}}
 		if problems, refusals := judge(s); len(problems) == 0 {
 			refusals = slices.DeleteFunc(refusals, func(r Refusal) bool { return !w.concerns(r) })
-			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.values(), refusals}})
+			done[l.Path.String()] = len(refusals) > 0 &&
+				counts(Breach{l.Path.String(), string(Randomly), Witness{s.values(), refusals}})
 		}
 	}
 	return tried

@@ -14,7 +14,8 @@ import (
 // shortest returns the smallest witness that is left of found.
 func (w *way) shortest(found *candidate) Witness {
 	found = shrink(found, func(s *sequence) *candidate { return w.within(1).add(s, nil, problem{}) })
-	return Witness{Objects: found.values(), Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
+	return Witness{Objects: found.values(),
+		Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
 }
 
 // shrink removes what a sequence without problems does not need: properties, keys and items, from all objects at once

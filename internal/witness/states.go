@@ -49,7 +49,9 @@ func (w *way) runs(s *sequence, node path) bool {
 		}
 	}
 	first, middle, last := s.objects[0].value, s.objects[1].value, s.objects[len(s.objects)-1].value
-	return !slices.ContainsFunc(w.targets, func(p path) bool { return has(first, p) && has(last, p) && !has(middle, p) })
+	return !slices.ContainsFunc(w.targets, func(p path) bool {
+		return has(first, p) && has(last, p) && !has(middle, p)
+	})
 }
 
 // has reports whether an object has a value other than null at p.
@@ -276,14 +278,16 @@ func (k *Kind) around(v *Version, states []map[string]any, w *way) []*sequence {
 				continue
 			}
 			for middle := range states {
-				if middle == first || middle == last || len(refusals(first, middle)) > 0 || len(refusals(middle, last)) > 0 {
+				if middle == first || middle == last || len(refusals(first, middle)) > 0 ||
+					len(refusals(middle, last)) > 0 {
 					continue
 				}
 				s := newSequence(k.stored(v), []*Version{v, v, v}, states[first], states[middle], states[last])
 				if !w.keeps(s) || !s.oneSided() {
 					continue
 				}
-				if slices.ContainsFunc(w.targets, func(at path) bool { return has(states[first], at) && !has(states[last], at) }) {
+				if slices.ContainsFunc(w.targets,
+					func(at path) bool { return has(states[first], at) && !has(states[last], at) }) {
 					others = append(others, s)
 				} else {
 					starts = append(starts, s)

@@ -134,7 +134,8 @@ func objects(s *node, depth int) []any {
 		return list
 	}
 	with := func(name string, v any) {
-		if len(list) < manyValues && (s.MaxProperties == nil || int64(len(least)) < *s.MaxProperties || least[name] != nil) {
+		if len(list) < manyValues && (s.MaxProperties == nil || int64(len(least)) < *s.MaxProperties ||
+			least[name] != nil) {
 			other := maps.Clone(least)
 			other[name] = v
 			list = append(list, other)
@@ -149,7 +150,8 @@ func objects(s *node, depth int) []any {
 			with(name, choices[1])
 		}
 	}
-	open := s.Extensions[schema.KeyPreserveUnknown] == true || s.AdditionalProperties != nil && s.AdditionalProperties.Allows
+	open := s.Extensions[schema.KeyPreserveUnknown] == true ||
+		s.AdditionalProperties != nil && s.AdditionalProperties.Allows
 	if len(s.Properties) == 0 && (keyed || open) {
 		of := []any{int64(1), int64(2)}
 		if keyed {
@@ -289,10 +291,11 @@ var formatted = map[string][]string{
 	"hexcolor":     {"#000000", "#ffffff"},
 	"rgbcolor":     {"rgb(0,0,0)", "rgb(1,1,1)"},
 
-	"k8s-short-name":                    {"a", "b"},
-	"k8s-long-name":                     {"a.example", "b.example"},
-	"k8s-label-value":                   {"a", "b"},
-	"k8s-uuid":                          {"00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"},
+	"k8s-short-name":  {"a", "b"},
+	"k8s-long-name":   {"a.example", "b.example"},
+	"k8s-label-value": {"a", "b"},
+	"k8s-uuid": {"00000000-0000-4000-8000-000000000000",
+		"00000000-0000-4000-8000-000000000001"},
 	"k8s-resource-fully-qualified-name": {"a.example/a", "b.example/b"},
 }
 
@@ -300,6 +303,8 @@ var formatted = map[string][]string{
 var usual = []string{
 	"1", "0", "1Gi", "2Gi", "100m", "1s", "10m", "1h", "v1", "1.0.0", "v1.0.0", "v1.30.0", "a/b", "*", "Always",
 	"example.com", "a.example.com", "https://a.example", "http://a.example",
-	"oci://a.example/b", "10.0.0.1", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::1", "2001:db8::/32", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z",
-	"arn:aws:iam::123456789012:role/a", "ami-0123456789abcdef0", "00000000-0000-4000-8000-000000000000", "aGVsbG8=", "a@example.com", "example.com/a", "50%",
+	"oci://a.example/b", "10.0.0.1", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::1", "2001:db8::/32",
+	"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z",
+	"arn:aws:iam::123456789012:role/a", "ami-0123456789abcdef0",
+	"00000000-0000-4000-8000-000000000000", "aGVsbG8=", "a@example.com", "example.com/a", "50%",
 }

@@ -53,7 +53,8 @@ func (v *Version) pairs(p path, most int) [][2]any {
 
 // detour goes through an object without the value at the pattern removed. base is a valid object, and full returns one
 // that has a value at a pattern, where it can.
-func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string, targets [][]string, most int) *way {
+func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string,
+	targets [][]string, most int) *way {
 	at := expand(base, v.node(), nil, removed)[0]
 	w := &way{gone: at}
 	versions := []*Version{v, v, v}
@@ -80,7 +81,9 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 		}
 	}
 	inside := func(s *sequence) bool { // without its container, the value would be gone on another way
-		return len(at) == 1 || !slices.ContainsFunc(s.objects[1:len(s.objects)-1], func(o *object) bool { return !has(o.value, at[:len(at)-1]) })
+		return len(at) == 1 || !slices.ContainsFunc(s.objects[1:len(s.objects)-1], func(o *object) bool {
+			return !has(o.value, at[:len(at)-1])
+		})
 	}
 	there := func(obj *object) bool { // to CEL, null is absent, and {} is not
 		value, _ := fieldpath.Get(obj.value, at...)
@@ -147,7 +150,8 @@ func (w *way) inSteps() []*sequence {
 				continue
 			}
 			if back, ok := to.Remove(last); ok {
-				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0].value, s.objects[1].value, back, last)
+				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]),
+					s.objects[0].value, s.objects[1].value, back, last)
 				list = append(list, next)
 				break
 			}
@@ -169,7 +173,8 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 		obj, _ := put(base, v.node(), at.Child(name), value)
 		return obj
 	}
-	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]), of(names[0], pair[1]))}
+	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]),
+		of(names[0], pair[1]))}
 	w.keeps = func(s *sequence) bool {
 		for i, obj := range s.objects {
 			value, _ := fieldpath.Get(obj.value, at...)
@@ -200,7 +205,8 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
 			}
 			if gone, ok := to.Remove(first); ok {
-				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
+				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last),
+					newSequence(stored, versions, gone, last, last))
 			}
 			for n := len(to) - 1; n > 0 && most > fewPairs; n-- {
 				if gone, ok := to[:n].Remove(first); ok {
@@ -238,7 +244,8 @@ func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	}
 	var list []any
 	add := func(value any) {
-		if len(list) < manyEdits && !slices.ContainsFunc(list, func(other any) bool { return reflect.DeepEqual(other, value) }) {
+		if len(list) < manyEdits && !slices.ContainsFunc(list,
+			func(other any) bool { return reflect.DeepEqual(other, value) }) {
 			list = append(list, value)
 		}
 	}

@@ -177,7 +177,9 @@ func (v *Version) ruleOf(r *RuleAt) *celrun.Rule {
 		return nil
 	}
 	rules := v.rules.Rules()
-	i := slices.IndexFunc(rules, func(is celrun.Rule) bool { return is.SchemaPath == r.SchemaPath && is.Index == r.Index })
+	i := slices.IndexFunc(rules, func(is celrun.Rule) bool {
+		return is.SchemaPath == r.SchemaPath && is.Index == r.Index
+	})
 	if i < 0 {
 		return nil
 	}
@@ -220,7 +222,9 @@ func (w *way) concerns(r Refusal) bool {
 	if w.rule != nil {
 		return r.rule == *w.rule
 	}
-	return slices.ContainsFunc(w.targets, func(target path) bool { return target.Within(r.node) || r.node.Within(target) })
+	return slices.ContainsFunc(w.targets, func(target path) bool {
+		return target.Within(r.node) || r.node.Within(target)
+	})
 }
 
 // manyDifferences bounds the values of one field that are tried to make the last object differ.

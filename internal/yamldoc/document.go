@@ -83,8 +83,10 @@ func expand(name string, roots []root, errs []*Error) ([]*Document, error) {
 		}
 		object, ok := root.value.(map[string]any)
 		if !ok {
-			errs = append(errs, &Error{File: name, Line: root.source.find(nil).Line, Document: i + 1, cause: ErrNotObject,
-				Message: fmt.Sprintf("it is %s; a document is an object with apiVersion and kind", Describe(root.value))})
+			errs = append(errs, &Error{File: name, Line: root.source.find(nil).Line, Document: i + 1,
+				cause: ErrNotObject,
+				Message: fmt.Sprintf("it is %s; a document is an object with apiVersion and kind",
+					Describe(root.value))})
 			continue
 		}
 		d := &Document{File: name, Number: i + 1, Object: object, source: root.source}
@@ -155,7 +157,8 @@ func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
 	if d.Place != nil {
 		at = d.Place(steps)
 	}
-	return &Error{File: at.File, Line: at.Line, Document: d.Number, Object: NameOf(d.Object), Path: fieldpath.Path(steps).String(),
+	return &Error{File: at.File, Line: at.Line, Document: d.Number, Object: NameOf(d.Object),
+		Path:    fieldpath.Path(steps).String(),
 		Message: fmt.Sprintf(format, args...)}
 }
 
@@ -182,7 +185,8 @@ const (
 
 // tooMany is the error for a file with more than maxDocuments, of which the first one too many begins in line.
 func tooMany(name string, line int) *Error {
-	return &Error{File: name, Line: line, Message: fmt.Sprintf("the file has more than %d documents; split it", maxDocuments)}
+	return &Error{File: name, Line: line,
+		Message: fmt.Sprintf("the file has more than %d documents; split it", maxDocuments)}
 }
 
 // piece is a part of a file that is read on its own: what is between two lines that begin with "---".
@@ -266,7 +270,8 @@ func readAll(name string, data []byte, read func(*piece) ([]root, *Error)) ([]ro
 		return nil, []*Error{{File: name, Message: "the file is encrypted by git-crypt", cause: ErrEncrypted}}
 	}
 	if i := invalidUTF8(data); i >= 0 {
-		return nil, []*Error{{File: name, Line: lineAt(data, i), Message: "the text is not UTF-8, as YAML and JSON have to be"}}
+		return nil, []*Error{{File: name, Line: lineAt(data, i),
+			Message: "the text is not UTF-8, as YAML and JSON have to be"}}
 	}
 	pieces := split(name, data)
 	if len(pieces) > maxDocuments {

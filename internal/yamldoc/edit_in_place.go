@@ -65,7 +65,8 @@ func (w *writer) members(e *element, oldObject, newObject map[string]any) []entr
 	at := w.inside(e)
 	var added []string
 	for _, name := range slices.Sorted(maps.Keys(newObject)) {
-		if !slices.ContainsFunc(e.children, func(c *element) bool { return c.name == name }) && !isMerged(oldObject, newObject, name) {
+		if !slices.ContainsFunc(e.children, func(c *element) bool { return c.name == name }) &&
+			!isMerged(oldObject, newObject, name) {
 			added = append(added, name)
 		}
 	}
@@ -238,7 +239,8 @@ type context struct {
 }
 
 func newWriter(data []byte) *writer {
-	w := &writer{newline: "\n", deep: indentsLists(data), folds: bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))}
+	w := &writer{newline: "\n", deep: indentsLists(data),
+		folds: bytes.Contains(data, []byte("controller-gen.kubebuilder.io/version"))}
 	if bytes.Contains(data, []byte("\r\n")) {
 		w.newline = "\r\n"
 	}

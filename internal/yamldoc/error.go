@@ -143,7 +143,8 @@ func repeatsOf(name string, roots []root) []*Repeat {
 		for _, r := range root.repeated {
 			found, line := twiceInJSON(r.key), root.source.in().line
 			if r.first > 0 {
-				found = fmt.Sprintf("the mapping has the key %q twice, with two values, first in line %d", r.key, line+r.first)
+				found = fmt.Sprintf("the mapping has the key %q twice, with two values, first in line %d",
+					r.key, line+r.first)
 			}
 			list = append(list, &Repeat{name, line + r.line, i + 1, r.key, r.was, r.is, found})
 		}

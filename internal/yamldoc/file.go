@@ -120,7 +120,8 @@ func (f *File) verify(text []byte, before []*Document, wanted []any) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the changes cannot be written into the layout of the file, nothing was changed: %w", f.name, err)
+		return fmt.Errorf("%s: the changes cannot be written into the layout of the file, nothing was changed: %w",
+			f.name, err)
 	}
 	return nil
 }

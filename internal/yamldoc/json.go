@@ -28,7 +28,8 @@ func (p *piece) readJSON() ([]root, *Error) {
 		}
 		value, end := r.value(i, 0)
 		if r.err != nil {
-			return roots, &Error{File: p.name, Line: p.line + lineAt(p.data, r.at), Document: 1, Message: r.err.Error(), cause: r.cause}
+			return roots, &Error{File: p.name, Line: p.line + lineAt(p.data, r.at), Document: 1,
+				Message: r.err.Error(), cause: r.cause}
 		}
 		made := root{value: value, source: &jsonSource{jsonText: text, start: i}}
 		for _, m := range r.repeated {
@@ -103,7 +104,8 @@ func (r *jsonReader) value(i, depth int) (any, int) {
 	}
 	value, end := jsonscan.Scalar(r.data, i)
 	if end < 0 {
-		return nil, r.broken(i, "expected a value: an object, a list, a string in double quotes, a number, true, false or null")
+		return nil, r.broken(i, "expected a value: an object, a list, a string in double quotes, a number, true, "+
+			"false or null")
 	}
 	return value, end
 }
@@ -327,7 +329,8 @@ func keyLength(line []byte) int {
 		switch {
 		case c == ':' && (i+1 == len(line) || line[i+1] == ' '):
 			return i
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '/', c == '$', c == '-' && i > 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '/',
+			c == '$', c == '-' && i > 0:
 		default:
 			return 0
 		}

@@ -21,12 +21,14 @@ func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
 	for i, item := range items {
 		object, ok := item.(map[string]any)
 		if !ok {
-			*errs = append(*errs, d.Errorf([]any{"items", i}, "it is %s; the items of a %s are objects", Describe(item), kind))
+			*errs = append(*errs, d.Errorf([]any{"items", i}, "it is %s; the items of a %s are objects",
+				Describe(item), kind))
 			continue
 		}
 		d.complete(object, strings.TrimSuffix(kind, "List"))
 		steps := append(slices.Clone(d.prefix), "items", i)
-		list = (&Document{File: d.File, Number: d.Number, Object: object, source: d.source, prefix: steps}).appendTo(list, errs)
+		list = (&Document{File: d.File, Number: d.Number, Object: object, source: d.source,
+			prefix: steps}).appendTo(list, errs)
 	}
 	return list
 }

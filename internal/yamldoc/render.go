@@ -16,7 +16,8 @@ func (w *writer) member(name string, value any, at context) string {
 		return quote(name) + ": " + flowText(value, at.indent)
 	}
 	text := scalarText(name) + ":" + w.afterColon(value, at.indent)
-	if _, isText := value.(string); isText && w.folds && !strings.Contains(text, w.newline) && !strings.HasSuffix(text, `"`) {
+	if _, isText := value.(string); isText && w.folds && !strings.Contains(text, w.newline) &&
+		!strings.HasSuffix(text, `"`) {
 		return w.folded(text, at.indent)
 	}
 	return text
@@ -189,14 +190,16 @@ func scalarText(value any) string {
 
 // isPlain reports whether a text in a block needs no quotes.
 func isPlain(text string) bool {
-	if text == "" || strings.HasSuffix(text, " ") || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.Contains(text, " #") {
+	if text == "" || strings.HasSuffix(text, " ") || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") ||
+		strings.Contains(text, " #") {
 		return false
 	}
 	if _, isText := plainOf(text).(string); !isText || text == "<<" {
 		return false
 	}
 	first := rune(text[0])
-	if first > unicode.MaxASCII || !unicode.IsLetter(first) && !strings.ContainsRune("_/($.", first) || strings.HasPrefix(text, "...") {
+	if first > unicode.MaxASCII || !unicode.IsLetter(first) && !strings.ContainsRune("_/($.", first) ||
+		strings.HasPrefix(text, "...") {
 		return false
 	}
 	return !strings.ContainsFunc(text, func(r rune) bool { return isSpecial(r) || r > unicode.MaxASCII })
@@ -204,7 +207,8 @@ func isPlain(text string) bool {
 
 // isSpecial reports whether YAML has a character in double quotes only, escaped.
 func isSpecial(r rune) bool {
-	return r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == unicode.ReplacementChar
+	return r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\ufeff' ||
+		r == unicode.ReplacementChar
 }
 
 // quote writes a text in double quotes, as JSON and YAML read it.
@@ -223,7 +227,8 @@ func quote(text string) string {
 		case r == '\r':
 			b.WriteString(`\r`)
 		case isSpecial(r):
-			b.WriteString(`\u` + strings.Repeat("0", 4-len(strconv.FormatInt(int64(r), 16))) + strconv.FormatInt(int64(r), 16))
+			b.WriteString(`\u` + strings.Repeat("0", 4-len(strconv.FormatInt(int64(r), 16))) +
+				strconv.FormatInt(int64(r), 16))
 		default:
 			b.WriteRune(r)
 		}

@@ -63,7 +63,8 @@ func tagged(tag, text string) (any, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the tag %s is on %q, which is something else", tag, text)
 	case tag == "!!binary" && !utf8.ValidString(data):
-		return nil, errors.New("the tag !!binary is on data that is not UTF-8 text; JSON has no binary values, write base64 as a string")
+		return nil, errors.New("the tag !!binary is on data that is not UTF-8 text; JSON has no binary values, write " +
+			"base64 as a string")
 	}
 	return value, nil
 }

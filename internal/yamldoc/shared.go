@@ -34,7 +34,8 @@ func (s *Shared) ReadSome(name string, data []byte, wanted func(text []byte) boo
 	read := s.read
 	if wanted != nil {
 		read = func(p *piece) ([]root, *Error) {
-			several := looksLikeJSON(p.data) || bytes.Contains(p.data, []byte("\n...")) || bytes.Contains(p.data, []byte("\r..."))
+			several := looksLikeJSON(p.data) || bytes.Contains(p.data, []byte("\n...")) ||
+				bytes.Contains(p.data, []byte("\r..."))
 			if !several && !wanted(p.data) {
 				return []root{{}}, nil // it keeps its number
 			}

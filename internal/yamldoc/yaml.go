@@ -16,7 +16,8 @@ import (
 func (p *piece) readYAML() ([]root, *Error) {
 	if n := maxNodesIn(p.data); n > maxNodes {
 		return nil, &Error{File: p.name, Line: p.line + 1, Document: 1, Message: fmt.Sprintf(
-			"the document has up to %d values, the limit for YAML is %d; split it into several documents, or write it as JSON", n, maxNodes)}
+			"the document has up to %d values, the limit for YAML is %d; split it into several documents, or write "+
+				"it as JSON", n, maxNodes)}
 	}
 	var roots []root
 	for node, err := range p.nodes {
@@ -89,7 +90,8 @@ func (c *converter) value(node *yaml.Node, depth int) any {
 	}
 	if c.inAlias > 0 {
 		if c.aliases++; c.aliases > maxAliased {
-			return c.fail(node, "the aliases of this document stand for more than %d values; write the values out", maxAliased)
+			return c.fail(node, "the aliases of this document stand for more than %d values; write the values out",
+				maxAliased)
 		}
 	}
 	switch node.Kind {
@@ -173,7 +175,8 @@ func (c *converter) repeat(node, key *yaml.Node, r repeated) {
 	is, _ := resolved(aliased(key))
 	was, _ := resolved(aliased(first))
 	if is != was {
-		c.fail(key, "the mapping has two keys that are %q in JSON, first in line %d; remove one", r.key, c.line+first.Line)
+		c.fail(key, "the mapping has two keys that are %q in JSON, first in line %d; remove one",
+			r.key, c.line+first.Line)
 	}
 	if c.known[key] {
 		return

@@ -48,7 +48,8 @@ func (m Marks) Apply(defs map[string]common.OpenAPIDefinition) (map[string]commo
 			def, ok = out[key]
 		}
 		if !ok {
-			return nil, fmt.Errorf("there is no definition %s: run openapi-gen on its package, or write the marks anew", name)
+			return nil, fmt.Errorf("there is no definition %s: run openapi-gen on its package, or write the marks anew",
+				name)
 		}
 		changes := map[string]func(spec.Extensions) error{}
 		for path, keys := range m[name] {

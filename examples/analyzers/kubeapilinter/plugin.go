@@ -18,5 +18,6 @@ import (
 )
 
 func init() {
-	registry.DefaultRegistry().RegisterLinter(initializer.NewInitializer(analyzer.Analyzer.Name, analyzer.Analyzer, true))
+	registry.DefaultRegistry().RegisterLinter(initializer.NewInitializer(analyzer.Analyzer.Name,
+		analyzer.Analyzer, true))
 }

@@ -182,7 +182,8 @@ func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *
 }
 
 // created returns the object that is stored when a manifest is created.
-func created[T any](ctx context.Context, manifest []byte, defaults func(ctx context.Context, newObj, oldObj *T) error) (*T, error) {
+func created[T any](ctx context.Context, manifest []byte,
+	defaults func(ctx context.Context, newObj, oldObj *T) error) (*T, error) {
 	obj := new(T)
 	if err := json.Unmarshal(manifest, obj); err != nil {
 		return nil, err

@@ -93,7 +93,8 @@ func MutatedReview(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Ju
 
 // registered returns the handler of a verb, "mutate" or "validate", at the usual path of a kind; nil without one.
 func registered(mux *http.ServeMux, verb string, gvk schema.GroupVersionKind) Handler {
-	path := "/" + verb + "-" + strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
+	path := "/" + verb + "-" + strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" +
+		strings.ToLower(gvk.Kind)
 	handler, pattern := mux.Handler(httptest.NewRequest(http.MethodPost, path, nil))
 	if pattern == "" {
 		return nil

@@ -38,15 +38,22 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	"AWSMachineTemplate":           {func() runtime.Object { return &infrav1.AWSMachineTemplate{} }, &webhooks.AWSMachineTemplate{}},
-	"AWSMachine":                   {func() runtime.Object { return &infrav1.AWSMachine{} }, &webhooks.AWSMachine{}},
-	"AWSCluster":                   {func() runtime.Object { return &infrav1.AWSCluster{} }, &webhooks.AWSCluster{}},
-	"AWSClusterTemplate":           {func() runtime.Object { return &infrav1.AWSClusterTemplate{} }, &webhooks.AWSClusterTemplate{}},
-	"AWSClusterControllerIdentity": {func() runtime.Object { return &infrav1.AWSClusterControllerIdentity{} }, &webhooks.AWSClusterControllerIdentity{}},
-	"AWSClusterStaticIdentity":     {func() runtime.Object { return &infrav1.AWSClusterStaticIdentity{} }, &webhooks.AWSClusterStaticIdentity{}},
-	"AWSClusterRoleIdentity":       {func() runtime.Object { return &infrav1.AWSClusterRoleIdentity{} }, &webhooks.AWSClusterRoleIdentity{}},
-	"AWSManagedMachinePool":        {func() runtime.Object { return &expinfrav1.AWSManagedMachinePool{} }, &expwebhooks.AWSManagedMachinePool{}},
-	"AWSFargateProfile":            {func() runtime.Object { return &expinfrav1.AWSFargateProfile{} }, &expwebhooks.AWSFargateProfile{}},
+	"AWSMachineTemplate": {func() runtime.Object { return &infrav1.AWSMachineTemplate{} },
+		&webhooks.AWSMachineTemplate{}},
+	"AWSMachine": {func() runtime.Object { return &infrav1.AWSMachine{} }, &webhooks.AWSMachine{}},
+	"AWSCluster": {func() runtime.Object { return &infrav1.AWSCluster{} }, &webhooks.AWSCluster{}},
+	"AWSClusterTemplate": {func() runtime.Object { return &infrav1.AWSClusterTemplate{} },
+		&webhooks.AWSClusterTemplate{}},
+	"AWSClusterControllerIdentity": {func() runtime.Object { return &infrav1.AWSClusterControllerIdentity{} },
+		&webhooks.AWSClusterControllerIdentity{}},
+	"AWSClusterStaticIdentity": {func() runtime.Object { return &infrav1.AWSClusterStaticIdentity{} },
+		&webhooks.AWSClusterStaticIdentity{}},
+	"AWSClusterRoleIdentity": {func() runtime.Object { return &infrav1.AWSClusterRoleIdentity{} },
+		&webhooks.AWSClusterRoleIdentity{}},
+	"AWSManagedMachinePool": {func() runtime.Object { return &expinfrav1.AWSManagedMachinePool{} },
+		&expwebhooks.AWSManagedMachinePool{}},
+	"AWSFargateProfile": {func() runtime.Object { return &expinfrav1.AWSFargateProfile{} },
+		&expwebhooks.AWSFargateProfile{}},
 }
 
 // ask answers as the webhooks of a kind do: defaults first, then the validation.
@@ -77,7 +84,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	ctx := admission.NewContextWithRequest(context.Background(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Update}})
+	ctx := admission.NewContextWithRequest(context.Background(),
+		admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Update}})
 	answers := map[string]answer{}
 	for _, q := range questions {
 		var meta metav1.TypeMeta

@@ -40,7 +40,8 @@ func setup(manager ctrl.Manager) error {
 	for _, webhook := range []interface {
 		SetupWebhookWithManager(manager ctrl.Manager) error
 	}{
-		&webhooks.AzureClusterWebhook{}, &webhooks.AzureClusterTemplateWebhook{}, &webhooks.AzureClusterIdentityWebhook{},
+		&webhooks.AzureClusterWebhook{}, &webhooks.AzureClusterTemplateWebhook{},
+		&webhooks.AzureClusterIdentityWebhook{},
 		&webhooks.AzureMachineWebhook{}, &webhooks.AzureMachineTemplateWebhook{},
 		&webhooks.AzureManagedClusterWebhook{}, &webhooks.AzureManagedClusterTemplateWebhook{},
 		&webhooks.AzureManagedControlPlaneWebhook{}, &webhooks.AzureManagedControlPlaneTemplateWebhook{},

@@ -49,7 +49,8 @@ func judge(scheme *runtime.Scheme, gvk schema.GroupVersionKind) ask.Judge {
 	request := admissionv1.AdmissionRequest{
 		Operation: admissionv1.Update,
 		Kind:      metav1.GroupVersionKind(gvk),
-		Resource:  metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: strings.ToLower(gvk.Kind) + "s"},
+		Resource: metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version,
+			Resource: strings.ToLower(gvk.Kind) + "s"},
 	}
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
 		oldObj, err := decode(oldJSON)

@@ -75,15 +75,23 @@ func newObject[T any]() *T { return new(T) }
 // judges are the kinds that the cases are about.
 func judges() map[string]judge {
 	return map[string]judge{
-		"cluster.x-k8s.io/v1beta2 Machine":                                  webhook(newObject[clusterv1.Machine], plain[*clusterv1.Machine], &core.Machine{}),
-		"cluster.x-k8s.io/v1beta2 MachineSet":                               webhook(newObject[clusterv1.MachineSet], plain[*clusterv1.MachineSet], &core.MachineSet{}),
-		"cluster.x-k8s.io/v1beta2 MachineDeployment":                        webhook(newObject[clusterv1.MachineDeployment], plain[*clusterv1.MachineDeployment], &core.MachineDeployment{}),
-		"cluster.x-k8s.io/v1beta2 MachinePool":                              webhook(newObject[clusterv1.MachinePool], plain[*clusterv1.MachinePool], &core.MachinePool{}),
-		"cluster.x-k8s.io/v1beta2 MachineHealthCheck":                       webhook(newObject[clusterv1.MachineHealthCheck], plain[*clusterv1.MachineHealthCheck], &core.MachineHealthCheck{}),
-		"addons.cluster.x-k8s.io/v1beta2 ClusterResourceSet":                webhook(newObject[addonsv1.ClusterResourceSet], plain[*addonsv1.ClusterResourceSet], &core.ClusterResourceSet{}),
-		"addons.cluster.x-k8s.io/v1beta2 ClusterResourceSetBinding":         webhook(newObject[addonsv1.ClusterResourceSetBinding], plain[*addonsv1.ClusterResourceSetBinding], &core.ClusterResourceSetBinding{}),
-		"ipam.cluster.x-k8s.io/v1beta2 IPAddress":                           webhook(newObject[ipamv1.IPAddress], plain[*ipamv1.IPAddress], &core.IPAddress{}),
-		"ipam.cluster.x-k8s.io/v1beta2 IPAddressClaim":                      webhook(newObject[ipamv1.IPAddressClaim], plain[*ipamv1.IPAddressClaim], &core.IPAddressClaim{}),
+		"cluster.x-k8s.io/v1beta2 Machine": webhook(newObject[clusterv1.Machine],
+			plain[*clusterv1.Machine], &core.Machine{}),
+		"cluster.x-k8s.io/v1beta2 MachineSet": webhook(newObject[clusterv1.MachineSet],
+			plain[*clusterv1.MachineSet], &core.MachineSet{}),
+		"cluster.x-k8s.io/v1beta2 MachineDeployment": webhook(newObject[clusterv1.MachineDeployment],
+			plain[*clusterv1.MachineDeployment], &core.MachineDeployment{}),
+		"cluster.x-k8s.io/v1beta2 MachinePool": webhook(newObject[clusterv1.MachinePool],
+			plain[*clusterv1.MachinePool], &core.MachinePool{}),
+		"cluster.x-k8s.io/v1beta2 MachineHealthCheck": webhook(newObject[clusterv1.MachineHealthCheck],
+			plain[*clusterv1.MachineHealthCheck], &core.MachineHealthCheck{}),
+		"addons.cluster.x-k8s.io/v1beta2 ClusterResourceSet": webhook(newObject[addonsv1.ClusterResourceSet],
+			plain[*addonsv1.ClusterResourceSet], &core.ClusterResourceSet{}),
+		"addons.cluster.x-k8s.io/v1beta2 ClusterResourceSetBinding": webhook(newObject[addonsv1.ClusterResourceSetBinding], plain[*addonsv1.ClusterResourceSetBinding], &core.ClusterResourceSetBinding{}),
+		"ipam.cluster.x-k8s.io/v1beta2 IPAddress": webhook(newObject[ipamv1.IPAddress],
+			plain[*ipamv1.IPAddress], &core.IPAddress{}),
+		"ipam.cluster.x-k8s.io/v1beta2 IPAddressClaim": webhook(newObject[ipamv1.IPAddressClaim],
+			plain[*ipamv1.IPAddressClaim], &core.IPAddressClaim{}),
 		"controlplane.cluster.x-k8s.io/v1beta2 KubeadmControlPlane":         webhook(newObject[controlplanev1.KubeadmControlPlane], plain[*controlplanev1.KubeadmControlPlane], &controlplane.KubeadmControlPlane{}),
 		"controlplane.cluster.x-k8s.io/v1beta1 KubeadmControlPlane":         webhook(newObject[controlplanev1.KubeadmControlPlane], converted, &controlplane.KubeadmControlPlane{}),
 		"controlplane.cluster.x-k8s.io/v1beta2 KubeadmControlPlaneTemplate": webhook(newObject[controlplanev1.KubeadmControlPlaneTemplate], plain[*controlplanev1.KubeadmControlPlaneTemplate], &controlplane.KubeadmControlPlaneTemplate{}),
@@ -101,7 +109,8 @@ func main() {
 		os.Exit(1)
 	}
 	// The defaults of replicas would read the old object from the request; they lock nothing.
-	ctx := admission.NewContextWithRequest(context.Background(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create}})
+	ctx := admission.NewContextWithRequest(context.Background(),
+		admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create}})
 	known := judges()
 	answers := map[string]answer{}
 	for _, q := range questions {

@@ -45,10 +45,13 @@ func setup(manager ctrl.Manager) error {
 	checker := license.NewLicenseChecker(manager.GetClient(), "elastic-system")
 	webhook.RegisterResourceWebhook(manager, apmv1.WebhookPath, checker, nil, nil, apmv1.Validate, "ApmServer")
 	webhook.RegisterResourceWebhook(manager, beatv1beta1.WebhookPath, checker, nil, nil, beatv1beta1.Validate, "Beat")
-	webhook.RegisterResourceWebhook(manager, searchv1.WebhookPath, checker, nil, nil, searchv1.Validate, "EnterpriseSearch")
+	webhook.RegisterResourceWebhook(manager, searchv1.WebhookPath, checker, nil, nil, searchv1.Validate,
+		"EnterpriseSearch")
 	webhook.RegisterResourceWebhook(manager, kibanav1.WebhookPath, checker, nil, nil, kibanav1.Validate, "Kibana")
-	webhook.RegisterResourceWebhook(manager, "/validate-maps-k8s-elastic-co-v1alpha1-elasticmapsserver", checker, nil, nil, mapsv1alpha1.Validate, "ElasticMapsServer")
-	webhook.RegisterResourceWebhook(manager, "/validate-packageregistry-k8s-elastic-co-v1alpha1-packageregistry", checker, nil, nil, packagesv1alpha1.Validate, "PackageRegistry")
+	webhook.RegisterResourceWebhook(manager, "/validate-maps-k8s-elastic-co-v1alpha1-elasticmapsserver", checker, nil,
+		nil, mapsv1alpha1.Validate, "ElasticMapsServer")
+	webhook.RegisterResourceWebhook(manager, "/validate-packageregistry-k8s-elastic-co-v1alpha1-packageregistry",
+		checker, nil, nil, packagesv1alpha1.Validate, "PackageRegistry")
 	elasticsearch.RegisterWebhook(manager, true, nil, checker, nil, nil)
 	validation.RegisterWebhook(manager, true, checker, nil, nil)
 	logstash.RegisterWebhook(manager, true, nil, nil)
@@ -60,7 +63,8 @@ func setup(manager ctrl.Manager) error {
 func cluster(*rest.Config, client.Options) (client.Client, error) {
 	expands := true
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "elasticsearch-data"}}
-	autoscaler := &scalingv1alpha1.ElasticsearchAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}}
+	autoscaler := &scalingv1alpha1.ElasticsearchAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+		Name: "s"}}
 	autoscaler.Spec.ElasticsearchRef.Name = "s"
 	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
@@ -78,8 +82,10 @@ func cluster(*rest.Config, client.Options) (client.Client, error) {
 
 func main() {
 	schemes := runtime.NewSchemeBuilder(
-		scheme.AddToScheme, agentv1alpha1.AddToScheme, apmv1.AddToScheme, scalingv1alpha1.AddToScheme, beatv1beta1.AddToScheme,
-		esv1.AddToScheme, searchv1.AddToScheme, kibanav1.AddToScheme, logstashv1alpha1.AddToScheme, mapsv1alpha1.AddToScheme,
+		scheme.AddToScheme, agentv1alpha1.AddToScheme, apmv1.AddToScheme, scalingv1alpha1.AddToScheme,
+		beatv1beta1.AddToScheme,
+		esv1.AddToScheme, searchv1.AddToScheme, kibanav1.AddToScheme, logstashv1alpha1.AddToScheme,
+		mapsv1alpha1.AddToScheme,
 		packagesv1alpha1.AddToScheme,
 	)
 	judges, err := askserver.Judges(schemes.AddToScheme, setup, func(o *ctrl.Options) { o.NewClient = cluster })

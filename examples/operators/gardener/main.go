@@ -39,17 +39,18 @@ func judge[T, I any, PT interface {
 		api.Scheme.Default(PT(newObj))
 		return nil
 	}
-	return ask.Defaulted(`{"metadata": {"resourceVersion": "1"}}`, ask.Update(defaults, func(ctx context.Context, newObj, oldObj *T) error {
-		is, was := PI(new(I)), PI(new(I))
-		if err := api.Scheme.Convert(PT(newObj), is, nil); err != nil {
-			return err
-		}
-		if err := api.Scheme.Convert(PT(oldObj), was, nil); err != nil {
-			return err
-		}
-		s.PrepareForUpdate(ctx, is, was)
-		return s.ValidateUpdate(ctx, is, was).ToAggregate()
-	}))
+	return ask.Defaulted(`{"metadata": {"resourceVersion": "1"}}`,
+		ask.Update(defaults, func(ctx context.Context, newObj, oldObj *T) error {
+			is, was := PI(new(I)), PI(new(I))
+			if err := api.Scheme.Convert(PT(newObj), is, nil); err != nil {
+				return err
+			}
+			if err := api.Scheme.Convert(PT(oldObj), was, nil); err != nil {
+				return err
+			}
+			s.PrepareForUpdate(ctx, is, was)
+			return s.ValidateUpdate(ctx, is, was).ToAggregate()
+		}))
 }
 
 func main() {

@@ -46,7 +46,8 @@ func main() {
 		ObjectMeta: metav1.ObjectMeta{Name: consts.KatibConfigMapName, Namespace: consts.DefaultKatibNamespace},
 		Data:       map[string]string{consts.LabelKatibConfigTag: config},
 	}
-	templates := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "d"}, Data: map[string]string{"t": trial, "u": trial}}
+	templates := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "d"},
+		Data: map[string]string{"t": trial, "u": trial}}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(settings, templates).Build()
 	validate := validator.New(manifest.New(cluster))
 	defaults := func(_ context.Context, newObj, _ *v1beta1.Experiment) error {
@@ -54,8 +55,9 @@ func main() {
 		return nil
 	}
 	ask.Main(context.Background(), map[string]ask.Judge{
-		"kubeflow.org/v1beta1 Experiment": ask.Update(defaults, func(_ context.Context, newObj, oldObj *v1beta1.Experiment) error {
-			return validate.ValidateExperiment(newObj, oldObj).ToAggregate()
-		}),
+		"kubeflow.org/v1beta1 Experiment": ask.Update(defaults,
+			func(_ context.Context, newObj, oldObj *v1beta1.Experiment) error {
+				return validate.ValidateExperiment(newObj, oldObj).ToAggregate()
+			}),
 	})
 }

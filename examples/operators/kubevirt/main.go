@@ -47,14 +47,16 @@ func judge(apiVersion, kind string, m mutator, a admitter) ask.Judge {
 	if m != nil {
 		mutate = m.Mutate
 	}
-	return askserver.MutatedReview(schema.FromAPIVersionAndKind(apiVersion, kind), mutate, func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse {
-		return a.Admit(context.Background(), review)
-	})
+	return askserver.MutatedReview(schema.FromAPIVersionAndKind(apiVersion, kind), mutate,
+		func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse {
+			return a.Admit(context.Background(), review)
+		})
 }
 
 // informer is one that is never started: it knows nothing but what is put into its store.
 func informer(of runtime.Object) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	return cache.NewSharedIndexInformer(&cache.ListWatch{}, of,
+		0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
 // config is the configuration of a KubeVirt that was installed without options.
@@ -85,8 +87,11 @@ func main() {
 	add := func(apiVersion, kind string, m mutator, a admitter) {
 		judges[apiVersion+" "+kind] = ask.Defaulted(`{"status": {}}`, judge(apiVersion, kind, m, a)) // as the API server has it
 	}
-	add("kubevirt.io/v1", "VirtualMachine", mutators.NewVMsMutator(config, client), admitters.NewVMsAdmitter(config, client, &virtapi.Informers{}, nil))
-	add("kubevirt.io/v1", "VirtualMachineInstance", &mutators.VMIsMutator{ClusterConfig: config, VMIPresetInformer: presets}, admitters.NewVMIUpdateAdmitter(config, nil))
+	add("kubevirt.io/v1", "VirtualMachine", mutators.NewVMsMutator(config, client),
+		admitters.NewVMsAdmitter(config, client, &virtapi.Informers{}, nil))
+	add("kubevirt.io/v1", "VirtualMachineInstance",
+		&mutators.VMIsMutator{ClusterConfig: config, VMIPresetInformer: presets},
+		admitters.NewVMIUpdateAdmitter(config, nil))
 	add("kubevirt.io/v1", "VirtualMachineInstanceMigration", nil, &admitters.MigrationUpdateAdmitter{})
 	add("kubevirt.io/v1", "VirtualMachineInstanceReplicaSet", nil, &admitters.VMIRSAdmitter{ClusterConfig: config})
 	add("kubevirt.io/v1", "VirtualMachineInstancePreset", nil, &admitters.VMIPresetAdmitter{})
@@ -98,8 +103,10 @@ func main() {
 	add("snapshot.kubevirt.io/v1beta1", "VirtualMachineRestore", nil, storage.NewVMRestoreAdmitter(config, client, nil))
 	add("export.kubevirt.io/v1beta1", "VirtualMachineExport", nil, storage.NewVMExportAdmitter(config))
 	add("instancetype.kubevirt.io/v1beta1", "VirtualMachineInstancetype", nil, &instancetypes.InstancetypeAdmitter{})
-	add("instancetype.kubevirt.io/v1beta1", "VirtualMachineClusterInstancetype", nil, &instancetypes.ClusterInstancetypeAdmitter{})
+	add("instancetype.kubevirt.io/v1beta1",
+		"VirtualMachineClusterInstancetype", nil, &instancetypes.ClusterInstancetypeAdmitter{})
 	add("instancetype.kubevirt.io/v1beta1", "VirtualMachinePreference", nil, &preferences.PreferenceAdmitter{})
-	add("instancetype.kubevirt.io/v1beta1", "VirtualMachineClusterPreference", nil, &preferences.ClusterPreferenceAdmitter{})
+	add("instancetype.kubevirt.io/v1beta1",
+		"VirtualMachineClusterPreference", nil, &preferences.ClusterPreferenceAdmitter{})
 	ask.Main(context.Background(), judges)
 }

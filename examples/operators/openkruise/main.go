@@ -40,14 +40,22 @@ import (
 
 // webhooks are the names of a kind's webhooks; mutate is "" for a kind without defaults.
 var webhooks = map[schema.GroupVersionKind]struct{ mutate, validate string }{
-	apps("v1alpha1", "CloneSet"):                                       {"mutate-apps-kruise-io-v1alpha1-cloneset", "validate-apps-kruise-io-v1alpha1-cloneset"},
-	apps("v1alpha1", "DaemonSet"):                                      {"mutate-apps-kruise-io-v1alpha1-daemonset", "validate-apps-kruise-io-v1alpha1-daemonset"},
-	apps("v1beta1", "StatefulSet"):                                     {"mutate-apps-kruise-io-statefulset", "validate-apps-kruise-io-statefulset"},
-	apps("v1alpha1", "AdvancedCronJob"):                                {"mutate-apps-kruise-io-v1alpha1-advancedcronjob", "validate-apps-kruise-io-v1alpha1-advancedcronjob"},
-	apps("v1alpha1", "WorkloadSpread"):                                 {"", "validate-apps-kruise-io-v1alpha1-workloadspread"},
-	apps("v1alpha1", "PersistentPodState"):                             {"", "validate-apps-kruise-io-persistentpodstate"},
-	apps("v1alpha1", "PodProbeMarker"):                                 {"", "validate-apps-kruise-io-podprobemarker"},
-	policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"): {"", "validate-policy-kruise-io-podunavailablebudget"},
+	apps("v1alpha1", "CloneSet"): {"mutate-apps-kruise-io-v1alpha1-cloneset",
+		"validate-apps-kruise-io-v1alpha1-cloneset"},
+	apps("v1alpha1", "DaemonSet"): {"mutate-apps-kruise-io-v1alpha1-daemonset",
+		"validate-apps-kruise-io-v1alpha1-daemonset"},
+	apps("v1beta1", "StatefulSet"): {"mutate-apps-kruise-io-statefulset",
+		"validate-apps-kruise-io-statefulset"},
+	apps("v1alpha1",
+		"AdvancedCronJob"): {"mutate-apps-kruise-io-v1alpha1-advancedcronjob",
+		"validate-apps-kruise-io-v1alpha1-advancedcronjob"},
+	apps("v1alpha1", "WorkloadSpread"): {"",
+		"validate-apps-kruise-io-v1alpha1-workloadspread"},
+	apps("v1alpha1", "PersistentPodState"): {"",
+		"validate-apps-kruise-io-persistentpodstate"},
+	apps("v1alpha1", "PodProbeMarker"): {"", "validate-apps-kruise-io-podprobemarker"},
+	policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"): {"",
+		"validate-policy-kruise-io-podunavailablebudget"},
 }
 
 func apps(version, kind string) schema.GroupVersionKind {
@@ -58,8 +66,10 @@ func main() {
 	ctrl.SetLogger(logr.Discard())
 	handlers := map[string]types.HandlerGetter{}
 	for _, of := range []map[string]types.HandlerGetter{
-		cronjobdefaults.HandlerGetterMap, cronjob.HandlerGetterMap, clonesetdefaults.HandlerGetterMap, cloneset.HandlerGetterMap,
-		daemonsetdefaults.HandlerGetterMap, daemonset.HandlerGetterMap, statefulsetdefaults.HandlerGetterMap, statefulset.HandlerGetterMap,
+		cronjobdefaults.HandlerGetterMap, cronjob.HandlerGetterMap, clonesetdefaults.HandlerGetterMap,
+		cloneset.HandlerGetterMap,
+		daemonsetdefaults.HandlerGetterMap, daemonset.HandlerGetterMap, statefulsetdefaults.HandlerGetterMap,
+		statefulset.HandlerGetterMap,
 		spread.HandlerGetterMap, podstate.HandlerGetterMap, probemarker.HandlerGetterMap, budget.HandlerGetterMap,
 	} {
 		maps.Copy(handlers, of)
@@ -91,7 +101,8 @@ func main() {
 	judges := map[string]ask.Judge{}
 	for gvk, of := range webhooks {
 		judge := askserver.MutatedReview(gvk, handler(of.mutate), handler(of.validate))
-		judges[gvk.GroupVersion().String()+" "+gvk.Kind] = ask.Defaulted(`{"metadata": {"resourceVersion": "1"}}`, judge)
+		judges[gvk.GroupVersion().String()+" "+gvk.Kind] = ask.Defaulted(`{"metadata": {"resourceVersion": "1"}}`,
+			judge)
 	}
 	ask.Main(context.Background(), judges)
 }

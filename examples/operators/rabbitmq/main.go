@@ -26,18 +26,22 @@ const (
 
 func main() {
 	ask.Main(context.Background(), map[string]ask.Judge{
-		"rabbitmq.com/v1beta1 Queue":             ask.Defaulted(vhost, ask.WebhookOnce(&queue{})),
-		"rabbitmq.com/v1beta1 Exchange":          ask.Defaulted(exchange, ask.Webhook(&v1beta1.ExchangeCustomValidator{})),
-		"rabbitmq.com/v1beta1 Binding":           ask.Defaulted(vhost, ask.Webhook(&v1beta1.BindingCustomValidator{})),
-		"rabbitmq.com/v1beta1 Policy":            ask.Defaulted(vhost, ask.Webhook(&v1beta1.PolicyCustomValidator{})),
-		"rabbitmq.com/v1beta1 OperatorPolicy":    ask.Defaulted(vhost, ask.Webhook(&v1beta1.OperatorPolicyCustomValidator{})),
-		"rabbitmq.com/v1beta1 Federation":        ask.Defaulted(vhost, ask.Webhook(&v1beta1.FederationCustomValidator{})),
+		"rabbitmq.com/v1beta1 Queue": ask.Defaulted(vhost, ask.WebhookOnce(&queue{})),
+		"rabbitmq.com/v1beta1 Exchange": ask.Defaulted(exchange,
+			ask.Webhook(&v1beta1.ExchangeCustomValidator{})),
+		"rabbitmq.com/v1beta1 Binding": ask.Defaulted(vhost, ask.Webhook(&v1beta1.BindingCustomValidator{})),
+		"rabbitmq.com/v1beta1 Policy":  ask.Defaulted(vhost, ask.Webhook(&v1beta1.PolicyCustomValidator{})),
+		"rabbitmq.com/v1beta1 OperatorPolicy": ask.Defaulted(vhost,
+			ask.Webhook(&v1beta1.OperatorPolicyCustomValidator{})),
+		"rabbitmq.com/v1beta1 Federation": ask.Defaulted(vhost,
+			ask.Webhook(&v1beta1.FederationCustomValidator{})),
 		"rabbitmq.com/v1beta1 Shovel":            ask.Defaulted(vhost, ask.Webhook(&v1beta1.ShovelCustomValidator{})),
 		"rabbitmq.com/v1beta1 Vhost":             ask.Webhook(&v1beta1.VhostCustomValidator{}),
 		"rabbitmq.com/v1beta1 User":              ask.Webhook(&v1beta1.UserCustomValidator{}),
 		"rabbitmq.com/v1beta1 SchemaReplication": ask.Webhook(&v1beta1.SchemaReplicationCustomValidator{}),
 		"rabbitmq.com/v1beta1 Permission":        ask.Webhook(&v1beta1.PermissionCustomValidator{}),
 		"rabbitmq.com/v1beta1 TopicPermission":   ask.Webhook(&v1beta1.TopicPermissionCustomValidator{}),
-		"rabbitmq.com/v1alpha1 SuperStream":      ask.Defaulted(superStream, ask.Webhook(&v1alpha1.SuperStreamCustomValidator{})),
+		"rabbitmq.com/v1alpha1 SuperStream": ask.Defaulted(superStream,
+			ask.Webhook(&v1alpha1.SuperStreamCustomValidator{})),
 	})
 }

@@ -25,5 +25,6 @@ func validate(_ context.Context, newObj, oldObj *v1alpha1.TidbCluster) error {
 }
 
 func main() {
-	ask.Main(context.Background(), map[string]ask.Judge{"pingcap.com/v1alpha1 TidbCluster": ask.Update(defaults, validate)})
+	ask.Main(context.Background(),
+		map[string]ask.Judge{"pingcap.com/v1alpha1 TidbCluster": ask.Update(defaults, validate)})
 }

@@ -37,7 +37,8 @@ type Proof struct {
 // Add adds the counts of another proof.
 func (p *Proof) Add(q Proof) {
 	p.Rules, p.Locks, p.Open, p.Updates = p.Rules+q.Rules, p.Locks+q.Locks, p.Open+q.Open, p.Updates+q.Updates
-	p.Refused, p.Found, p.Refusals, p.False = p.Refused+q.Refused, p.Found+q.Found, p.Refusals+q.Refusals, p.False+q.False
+	p.Refused, p.Found, p.Refusals, p.False = p.Refused+q.Refused, p.Found+q.Found, p.Refusals+
+		q.Refusals, p.False+q.False
 	p.Unproved = append(p.Unproved, q.Unproved...)
 }
 
@@ -83,7 +84,8 @@ type deriver struct {
 }
 
 func newDeriver(v *crd.Version) *deriver {
-	d := &deriver{version: v, tree: schema.Read(v.Schema, nil), rows: map[string]*crdfacts.Row{}, opened: map[string]bool{}, proved: map[string]bool{}}
+	d := &deriver{version: v, tree: schema.Read(v.Schema, nil), rows: map[string]*crdfacts.Row{},
+		opened: map[string]bool{}, proved: map[string]bool{}}
 	if !slices.ContainsFunc(celrun.Rules(v.Schema), celrun.Transition) {
 		return d
 	}
@@ -116,7 +118,8 @@ func newDeriver(v *crd.Version) *deriver {
 // kind returns the facts as they are now.
 func (d *deriver) kind() *crdfacts.Kind {
 	c := d.version.CRD()
-	return d.result(&crdfacts.Kind{Group: c.Group, Kind: c.Kind, Plural: c.Plural, Cluster: c.Scope == "Cluster", Versions: []string{d.version.Name}})
+	return d.result(&crdfacts.Kind{Group: c.Group, Kind: c.Kind, Plural: c.Plural, Cluster: c.Scope == "Cluster",
+		Versions: []string{d.version.Name}})
 }
 
 // literalMessage returns the message of a rule, "" for one that is made by an expression.
@@ -149,7 +152,8 @@ func (d *deriver) lock(l *schema.Location, keys map[string]any, says string) {
 		}
 	}
 	_, ignored := keys[schema.KeyMapListOrder]
-	row.Ordered = schema.HasMapList(l.Schema) && !ignored && (row.Lock == "immutable" || slices.Contains(row.Update, string(schema.NoModify)))
+	row.Ordered = schema.HasMapList(l.Schema) && !ignored &&
+		(row.Lock == "immutable" || slices.Contains(row.Update, string(schema.NoModify)))
 	d.rows[row.Path] = row
 }
 
@@ -227,12 +231,14 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]kind.FieldData {
 		path := pathOf(l)
 		if len(path) == 0 || !slices.ContainsFunc(rows, func(r crdfacts.Row) bool {
 			at := fieldpath.Parse(r.Path)
-			return path.Within(at) || at.Within(path) || len(path) > 1 && at.Within(path[:len(path)-1]) && l.Parent().Marks.ListType == schema.ListMap
+			return path.Within(at) || at.Within(path) ||
+				len(path) > 1 && at.Within(path[:len(path)-1]) && l.Parent().Marks.ListType == schema.ListMap
 		}) {
 			continue
 		}
 		f := kind.FieldData{Nullable: l.Schema.Nullable, Password: schema.IsPassword(l.Schema)}
-		if row := d.rows[path.String()]; row != nil && row.Normalize == schema.NormalizeZero && len(l.Schema.Type) == 1 {
+		if row := d.rows[path.String()]; row != nil && row.Normalize == schema.NormalizeZero &&
+			len(l.Schema.Type) == 1 {
 			f.Type = l.Schema.Type[0]
 		}
 		if l.Schema.Default != nil {

@@ -63,7 +63,8 @@ func (d *deriver) targets() []string {
 	for _, r := range d.rules {
 		for _, l := range append(r.Reads(), r.Location()) {
 			path := pathOf(l)
-			if len(path) > 0 && !d.ofStatus(path) && path[0] != "metadata" && !slices.Contains(targets, l.Path.Pointer()) {
+			if len(path) > 0 && !d.ofStatus(path) && path[0] != "metadata" &&
+				!slices.Contains(targets, l.Path.Pointer()) {
 				targets = append(targets, l.Path.Pointer())
 			}
 		}
@@ -73,7 +74,8 @@ func (d *deriver) targets() []string {
 
 // compare compares the rows with the validator of a version on random updates, and withdraws the rows that disagree.
 // agreed reports whether there are none.
-func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []string, seed uint64) (p Proof, agreed bool) {
+func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []string,
+	seed uint64) (p Proof, agreed bool) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	wild := randomupdates.New(v.Schema, targets, seed)
 	facts := d.kind()
@@ -134,7 +136,8 @@ func (d *deriver) withdraw(path string) {
 	delete(d.rows, path)
 	at := fieldpath.Parse(path)
 	for _, r := range d.rules {
-		if slices.ContainsFunc(r.Reads(), func(l *schema.Location) bool { return pathOf(l).Within(at) || at.Within(pathOf(l)) }) {
+		if slices.ContainsFunc(r.Reads(),
+			func(l *schema.Location) bool { return pathOf(l).Within(at) || at.Within(pathOf(l)) }) {
 			d.open(r)
 		}
 	}

@@ -140,9 +140,11 @@ func requestOf(a k8sadmission.Attributes) *admissionv1.AdmissionRequest {
 	}{dryRun: a.IsDryRun()}
 	r := &of.request
 	*r = admissionv1.AdmissionRequest{
-		Kind:        metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind},
-		Resource:    metav1.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Resource},
-		SubResource: a.GetSubresource(), Name: a.GetName(), Namespace: a.GetNamespace(), Operation: admissionv1.Update, DryRun: &of.dryRun,
+		Kind: metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind},
+		Resource: metav1.GroupVersionResource{Group: resource.Group, Version: resource.Version,
+			Resource: resource.Resource},
+		SubResource: a.GetSubresource(), Name: a.GetName(), Namespace: a.GetNamespace(), Operation: admissionv1.Update,
+		DryRun: &of.dryRun,
 	}
 	if user := a.GetUserInfo(); user != nil {
 		r.UserInfo.Username, r.UserInfo.UID, r.UserInfo.Groups = user.GetName(), user.GetUID(), user.GetGroups()
@@ -294,7 +296,8 @@ func NewUpdateStrategy(inner rest.RESTUpdateStrategy, locks *Locks) (rest.RESTUp
 	}
 	// By name: older versions do not have the interface.
 	if reflect.ValueOf(inner).MethodByName("ValidateDeclaratively").IsValid() {
-		return nil, fmt.Errorf("the strategy %T validates declaratively, which a wrapper would hide: call Locks.ValidateUpdate in its ValidateUpdate", inner)
+		return nil, fmt.Errorf("the strategy %T validates declaratively, which a wrapper would hide: call "+
+			"Locks.ValidateUpdate in its ValidateUpdate", inner)
 	}
 	return &updateStrategy{RESTUpdateStrategy: inner, locks: locks}, nil
 }

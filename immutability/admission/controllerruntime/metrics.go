@@ -103,7 +103,8 @@ func newMeters(r *admission.Registry) *meters {
 // observe counts one request.
 func (m *meters) observe(_ context.Context, o admission.Observation) {
 	decision := string(o.Decision)
-	m.requests.WithLabelValues(o.Kind.Group, o.Kind.Version, o.Kind.Kind, o.Operation, decision, strconv.FormatBool(o.DryRun)).Inc()
+	m.requests.WithLabelValues(o.Kind.Group, o.Kind.Version, o.Kind.Kind, o.Operation, decision,
+		strconv.FormatBool(o.DryRun)).Inc()
 	m.seconds.WithLabelValues(o.Operation, decision).Observe(o.Duration.Seconds())
 	m.bytes.Observe(float64(o.Bytes))
 	for lock, n := range o.Locks {
@@ -124,7 +125,8 @@ func (l loaded) Describe(to chan<- *prometheus.Desc) { to <- l.desc }
 func (l loaded) Collect(to chan<- prometheus.Metric) {
 	for _, kind := range l.registry.Kinds() {
 		for name, version := range kind.Versions {
-			to <- prometheus.MustNewConstMetric(l.desc, prometheus.GaugeValue, float64(len(version.Validator.Locks())), kind.Group, name, kind.Kind)
+			to <- prometheus.MustNewConstMetric(l.desc, prometheus.GaugeValue, float64(len(version.Validator.Locks())),
+				kind.Group, name, kind.Kind)
 		}
 	}
 }

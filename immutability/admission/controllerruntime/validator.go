@@ -55,7 +55,8 @@ func NewValidator[T any, P interface {
 	*T
 	runtime.Object
 }](locks *typed.Validator[T], kind schema.GroupVersionKind, opts ...admission.Option) (*Validator[P], error) {
-	return newValidator(locks.Untyped(), kind, func(newObj, oldObj P) (immutability.Report, error) { return locks.Check(newObj, oldObj) }, opts)
+	return newValidator(locks.Untyped(), kind,
+		func(newObj, oldObj P) (immutability.Report, error) { return locks.Check(newObj, oldObj) }, opts)
 }
 
 // ForObjects returns a Validator for the objects of a kind, of a Go type or unstructured.
@@ -75,13 +76,15 @@ func ForObjects[T runtime.Object](objects *typed.Objects, opts ...admission.Opti
 //
 // It returns an error if the version is nil, its locks do not compile or cannot be found in the Go type, or an option
 // has a value that makes no sense.
-func ForCRD[T runtime.Object](version *crd.Version, scheme *runtime.Scheme, opts ...admission.Option) (*Validator[T], error) {
+func ForCRD[T runtime.Object](version *crd.Version, scheme *runtime.Scheme,
+	opts ...admission.Option) (*Validator[T], error) {
 	v, err := version.Compile()
 	if err != nil {
 		return nil, err
 	}
 	c := version.CRD()
-	objects, err := typed.CompileObjects(v, schema.GroupVersionKind{Group: c.Group, Version: version.Name, Kind: c.Kind}, scheme)
+	objects, err := typed.CompileObjects(v,
+		schema.GroupVersionKind{Group: c.Group, Version: version.Name, Kind: c.Kind}, scheme)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,8 @@ func ForCRD[T runtime.Object](version *crd.Version, scheme *runtime.Scheme, opts
 }
 
 func newValidator[T runtime.Object](
-	locks *immutability.Validator, kind schema.GroupVersionKind, check func(newObj, oldObj T) (immutability.Report, error), opts []admission.Option,
+	locks *immutability.Validator, kind schema.GroupVersionKind,
+	check func(newObj, oldObj T) (immutability.Report, error), opts []admission.Option,
 ) (*Validator[T], error) {
 	switch {
 	case locks == nil:
@@ -98,7 +102,8 @@ func newValidator[T runtime.Object](
 		return nil, fmt.Errorf("%v is not a kind: give its group, version and name", kind)
 	}
 	registry := &admission.Registry{}
-	registry.Put(admission.Kind{GroupKind: kind.GroupKind(), Versions: map[string]admission.Version{kind.Version: {Validator: locks}}})
+	registry.Put(admission.Kind{GroupKind: kind.GroupKind(),
+		Versions: map[string]admission.Version{kind.Version: {Validator: locks}}})
 	registry.SetComplete()
 	reviewer, err := admission.NewReviewer(registry, opts...)
 	if err != nil {
@@ -124,7 +129,8 @@ func (*Validator[T]) ValidateDelete(context.Context, T) (ctrladmission.Warnings,
 // all the same.
 func (v *Validator[T]) ValidateUpdate(ctx context.Context, oldObj, newObj T) (ctrladmission.Warnings, error) {
 	if v == nil || v.reviewer == nil {
-		return nil, apierrors.NewInternalError(errors.New("this update cannot be checked for immutable fields: there are no locks; make them with NewValidator"))
+		return nil, apierrors.NewInternalError(errors.New("this update cannot be checked for immutable fields: there " +
+			"are no locks; make them with NewValidator"))
 	}
 	response := v.reviewer.ReviewObjects(ctx, v.request(ctx, newObj), admission.Objects{
 		New: metadataOf(newObj), Old: metadataOf(oldObj),

@@ -41,7 +41,8 @@ func Watch(m ctrl.Manager, r *admission.Registry, l *loader.Loader) error {
 	noLeader, anyName := false, true // a process may run several webhooks
 	err := ctrl.NewControllerManagedBy(m).
 		For(&apiextensionsv1.CustomResourceDefinition{}).
-		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage, SkipNameValidation: &anyName}).
+		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage,
+			SkipNameValidation: &anyName}).
 		Complete(w)
 	if err != nil {
 		return err
@@ -93,12 +94,14 @@ func (w *watcher) Start(ctx context.Context) error {
 		return nil // the context has ended
 	}
 	for i := range list.Items {
-		if _, err := w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}); err != nil {
+		if _, err := w.Reconcile(ctx,
+			ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}); err != nil {
 			return err
 		}
 	}
 	w.registry.SetComplete()
-	log.FromContext(ctx).Info("the locks of all CustomResourceDefinitions are loaded", "count", len(list.Items), "faults", len(w.registry.Faults()))
+	log.FromContext(ctx).Info("the locks of all CustomResourceDefinitions are loaded", "count", len(list.Items),
+		"faults", len(w.registry.Faults()))
 	return nil
 }
 
@@ -135,7 +138,8 @@ func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, e
 	}
 	w.seen[r.Name] = seen{kind, object.ResourceVersion}
 	if err := w.crds.Load(w.registry, &object); err != nil {
-		log.FromContext(ctx).Error(err, "the locks of a CustomResourceDefinition cannot be read: the last good ones stay in force", "name", r.Name)
+		log.FromContext(ctx).Error(err,
+			"the locks of a CustomResourceDefinition cannot be read: the last good ones stay in force", "name", r.Name)
 		return ctrl.Result{}, nil
 	}
 	w.report(ctx, kind)
@@ -151,7 +155,8 @@ func (w *watcher) report(ctx context.Context, loaded schema.GroupKind) {
 		for _, name := range slices.Sorted(maps.Keys(kind.Versions)) {
 			version := kind.Versions[name]
 			if locks := len(version.Validator.Locks()); locks+len(version.Gaps) > 0 {
-				log.FromContext(ctx).Info("locks loaded", "group", kind.Group, "kind", kind.Kind, "version", name, "lockedFields", locks, "gaps", version.Gaps)
+				log.FromContext(ctx).Info("locks loaded", "group", kind.Group, "kind", kind.Kind, "version", name,
+					"lockedFields", locks, "gaps", version.Gaps)
 			}
 		}
 	}

@@ -134,11 +134,14 @@ func (l *Loader) Hook() http.Handler { return admission.NewReviewHandler(l.revie
 
 func (l *Loader) review(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	written := r.Operation == admissionv1.Create || r.Operation == admissionv1.Update
-	if !written || r.Resource.Group != apiextensionsv1.GroupName || r.Resource.Resource != "customresourcedefinitions" || r.SubResource != "" {
+	if !written || r.Resource.Group != apiextensionsv1.GroupName ||
+		r.Resource.Resource != "customresourcedefinitions" || r.SubResource != "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
 	if r.Resource.Version != "v1" {
-		return refused(r, http.StatusBadRequest, fmt.Errorf("the review has a CustomResourceDefinition of %s: register the webhook for v1, with matchPolicy Equivalent", r.Resource.Version))
+		return refused(r, http.StatusBadRequest,
+			fmt.Errorf("the review has a CustomResourceDefinition of %s: register the webhook for v1, with "+
+				"matchPolicy Equivalent", r.Resource.Version))
 	}
 	kind, fault := l.decode(r.Object.Raw)
 	if fault == nil {
@@ -146,7 +149,8 @@ func (l *Loader) review(_ context.Context, r *admissionv1.AdmissionRequest) *adm
 	}
 	if r.Operation == admissionv1.Update {
 		if _, before := l.decode(r.OldObject.Raw); before != nil && before.Error() == fault.Error() {
-			return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"the locks of this CRD cannot be read, as before: " + fault.Error()}}
+			return &admissionv1.AdmissionResponse{Allowed: true,
+				Warnings: []string{"the locks of this CRD cannot be read, as before: " + fault.Error()}}
 		}
 	}
 	return refused(r, http.StatusUnprocessableEntity, fault)
@@ -164,9 +168,11 @@ func refused(r *admissionv1.AdmissionRequest, code int32, fault error) *admissio
 	status := &metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: metav1.StatusReasonInvalid,
 		Message: fmt.Sprintf("the locks of CustomResourceDefinition %s cannot be read: %v", r.Name, fault),
-		Details: &metav1.StatusDetails{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition", Name: r.Name, Causes: []metav1.StatusCause{{
-			Type: metav1.CauseTypeFieldValueInvalid, Field: "metadata.annotations[" + crd.AnnotationKey + "]", Message: fault.Error(),
-		}}},
+		Details: &metav1.StatusDetails{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition", Name: r.Name,
+			Causes: []metav1.StatusCause{{
+				Type: metav1.CauseTypeFieldValueInvalid, Field: "metadata.annotations[" + crd.AnnotationKey + "]",
+				Message: fault.Error(),
+			}}},
 	}
 	if code == http.StatusBadRequest {
 		status.Reason, status.Details.Causes = metav1.StatusReasonBadRequest, nil
@@ -179,7 +185,8 @@ func gapWarnings(kind admission.Kind) []string {
 	var warnings []string
 	for _, name := range slices.Sorted(maps.Keys(kind.Versions)) {
 		if gaps := kind.Versions[name].Gaps; len(gaps) > 0 {
-			warnings = append(warnings, fmt.Sprintf("version %s leaves free what other served versions lock: %s", name, strings.Join(gaps, ", ")))
+			warnings = append(warnings, fmt.Sprintf("version %s leaves free what other served versions lock: %s",
+				name, strings.Join(gaps, ", ")))
 		}
 	}
 	return warnings

@@ -145,7 +145,8 @@ func unusable(v *crd.Version, path string, reason error) error {
 	if path != "" {
 		subject += ": " + path
 	}
-	return fmt.Errorf("%s: the schema is not structural, so the API server could not prune and default by it: %w", subject, reason)
+	return fmt.Errorf("%s: the schema is not structural, so the API server could not prune and default by it: %w",
+		subject, reason)
 }
 
 // convert takes the text of a schema through the API server: decoded as JSONSchemaProps, which drops the keys that it
@@ -156,7 +157,8 @@ func convert(text []byte, preserveUnknown bool) (*structuralschema.Structural, e
 		return nil, err
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external,
+		&internal, nil); err != nil {
 		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(&internal)

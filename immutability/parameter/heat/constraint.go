@@ -64,7 +64,8 @@ func readConstraint(n *yaml.Node, name string, t Type) (c constraint, err error)
 	if n.Kind != yaml.MappingNode {
 		return c, document.Errorf(n, "a constraint of %q is %s: it should be a mapping", name, document.Describe(n))
 	}
-	kinds := []constraintKind{constraintRange, constraintLength, constraintModulo, constraintValues, constraintPattern, constraintCustom}
+	kinds := []constraintKind{constraintRange, constraintLength, constraintModulo, constraintValues,
+		constraintPattern, constraintCustom}
 	known := []string{"description"}
 	for _, kind := range kinds {
 		known = append(known, string(kind))
@@ -79,7 +80,8 @@ func readConstraint(n *yaml.Node, name string, t Type) (c constraint, err error)
 	for _, kind := range kinds {
 		if found[string(kind)] != nil {
 			if c.kind != "" {
-				return c, document.Errorf(n, "a constraint of %q has both %s and %s: give each its own entry", name, c.kind, kind)
+				return c, document.Errorf(n, "a constraint of %q has both %s and %s: give each its own entry",
+					name, c.kind, kind)
 			}
 			c.kind = kind
 		}
@@ -106,12 +108,14 @@ func readConstraint(n *yaml.Node, name string, t Type) (c constraint, err error)
 		c.text, err = document.Text(value, string(c.kind))
 		return c, err
 	}
-	return c, document.Errorf(n, "a constraint of %q has none of length, range, modulo, allowed_values, allowed_pattern and custom_constraint", name)
+	return c, document.Errorf(n, "a constraint of %q has none of length, range, modulo, allowed_values, "+
+		"allowed_pattern and custom_constraint", name)
 }
 
 func (c *constraint) readNumbers(n *yaml.Node, name, first, second string) error {
 	if n.Kind != yaml.MappingNode {
-		return document.Errorf(n, "%s of %q is %s: it should be a mapping with %s and %s", c.kind, name, document.Describe(n), first, second)
+		return document.Errorf(n, "%s of %q is %s: it should be a mapping with %s and %s",
+			c.kind, name, document.Describe(n), first, second)
 	}
 	found, err := document.Strict(n, first, second)
 	if err != nil {
@@ -124,7 +128,8 @@ func (c *constraint) readNumbers(n *yaml.Node, name, first, second string) error
 		if n := found[limit.name]; n != nil && !document.IsNull(n) {
 			number, ok := toNumeral(n.Value)
 			if !ok {
-				return document.Errorf(n, "%s of %s of %q is %s: it should be a number", limit.name, c.kind, name, document.Describe(n))
+				return document.Errorf(n, "%s of %s of %q is %s: it should be a number",
+					limit.name, c.kind, name, document.Describe(n))
 			}
 			*limit.to = number
 		}
@@ -170,7 +175,8 @@ func (c *constraint) check(t Type, converted any) string {
 		if n, ok := converted.(numeral); ok {
 			distance := new(big.Rat).Sub(rational(n), rational(c.second))
 			if !distance.Quo(distance, rational(c.first)).IsInt() {
-				return fmt.Sprintf("it should be a multiple of %s, counted from %s", c.first, rational(c.second).RatString())
+				return fmt.Sprintf("it should be a multiple of %s, counted from %s",
+					c.first, rational(c.second).RatString())
 			}
 		}
 	case constraintValues:

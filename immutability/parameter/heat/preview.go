@@ -76,7 +76,8 @@ func (t *Template) Update(requested parameter.Values, old *Template, current par
 
 // Patch previews an update of a stack that keeps the current values (Heat's PATCH), except those named in cleared and
 // those requested as null. Requested names that t does not define are dropped. Otherwise it is like [Template.Update].
-func (t *Template) Patch(requested parameter.Values, old *Template, current parameter.Values, cleared ...string) Preview {
+func (t *Template) Patch(requested parameter.Values, old *Template, current parameter.Values,
+	cleared ...string) Preview {
 	e := t.newUpdate(requested, old, current)
 	e.keeps = func(name string) bool { return !slices.Contains(cleared, name) }
 	return e.preview()
@@ -124,7 +125,8 @@ func (e *evaluation) checkTemplate() {
 			continue
 		}
 		if problem := p.check(p.Default); problem != "" {
-			refuse.Add(&e.refusals, p.Name, refuse.Definition, "cannot have %s as its default: %s", p.show(p.Default), problem)
+			refuse.Add(&e.refusals, p.Name, refuse.Definition, "cannot have %s as its default: %s",
+				p.show(p.Default), problem)
 		}
 	}
 }
@@ -168,7 +170,8 @@ func (e *evaluation) preview() Preview {
 	if len(modified) > 0 {
 		cause := &ImmutableParameterModified{Names: modified}
 		for _, name := range modified {
-			e.refusals = append(e.refusals, &parameter.Refusal{Parameter: name, Rule: refuse.Immutable, Message: cause.Error(), Cause: cause})
+			e.refusals = append(e.refusals,
+				&parameter.Refusal{Parameter: name, Rule: refuse.Immutable, Message: cause.Error(), Cause: cause})
 		}
 	}
 	refuse.Sort(e.refusals)

@@ -79,25 +79,31 @@ func (t *Template) lookup(name string) (*Parameter, bool) {
 // it. A template that names its heat_template_version may have no parameters. The error is a *[parameter.ReadError].
 // Attributes that look misspelled are refusals of [Template.Validate] instead.
 func ReadTemplate(data []byte) (*Template, error) {
-	root, err := document.LoadMapping(data, "a Heat Orchestration Template", "description", "resources", "outputs", "conditions", "environment", "parameter_groups")
+	root, err := document.LoadMapping(data, "a Heat Orchestration Template", "description", "resources", "outputs",
+		"conditions", "environment", "parameter_groups")
 	if err != nil {
 		return nil, err
 	}
 	if name, ok := cloudFormation(root); ok {
-		return nil, document.Errorf(root, "this is a CloudFormation template (it has %s): only Heat Orchestration Templates, which have a heat_template_version, are supported", name)
+		return nil, document.Errorf(root,
+			"this is a CloudFormation template (it has %s): only Heat Orchestration Templates, which have a "+
+				"heat_template_version, are supported", name)
 	}
 	t := &Template{read: true, index: map[string]int{}}
-	found, misspelled := document.Attributes(root, "heat_template_version", "description", "parameters", "parameter_groups", "resources",
+	found, misspelled := document.Attributes(root, "heat_template_version", "description", "parameters",
+		"parameter_groups", "resources",
 		"outputs", "conditions", "environment")
 	document.RefuseMisspelled(&t.mistakes, "", misspelled)
 	parameters := found["parameters"]
 	switch {
 	case parameters == nil && found["heat_template_version"] == nil:
-		return nil, &parameter.ReadError{Message: "this is not a Heat Orchestration Template: it has neither parameters nor a heat_template_version"}
+		return nil, &parameter.ReadError{Message: "this is not a Heat Orchestration Template: it has neither " +
+			"parameters nor a heat_template_version"}
 	case parameters == nil || document.IsNull(parameters):
 		return t, nil
 	case parameters.Kind != yaml.MappingNode:
-		return nil, document.Errorf(parameters, "parameters is %s: it should be a mapping of names to definitions", document.Describe(parameters))
+		return nil, document.Errorf(parameters, "parameters is %s: it should be a mapping of names to definitions",
+			document.Describe(parameters))
 	}
 	for i := 0; i+1 < len(parameters.Content); i += 2 {
 		if err := t.readParameter(parameters.Content[i], parameters.Content[i+1]); err != nil {
@@ -125,7 +131,8 @@ func cloudFormation(root *yaml.Node) (string, bool) {
 func (t *Template) readParameter(key, n *yaml.Node) error {
 	p := Parameter{Name: key.Value, Line: key.Line}
 	if n.Kind != yaml.MappingNode {
-		return document.Errorf(key, "the parameter %q is %s: it should be a mapping with a type", p.Name, document.Describe(n))
+		return document.Errorf(key, "the parameter %q is %s: it should be a mapping with a type",
+			p.Name, document.Describe(n))
 	}
 	if p.Name == "" {
 		return document.Errorf(key, "a parameter has no name")
@@ -145,7 +152,8 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 	}
 	p.Type = Type(kind)
 	if !slices.Contains(types, p.Type) {
-		return document.Errorf(key, "the parameter %q has the unknown type %q: the types are string, number, comma_delimited_list, json and boolean", p.Name, kind)
+		return document.Errorf(key, "the parameter %q has the unknown type %q: the types are string, number, "+
+			"comma_delimited_list, json and boolean", p.Name, kind)
 	}
 	updatable := true
 	for _, mark := range []struct {
@@ -153,7 +161,8 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 		to       *bool
 		fallback bool
 	}{{"updatable", &updatable, true}, {"immutable", &p.Immutable, false}, {"hidden", &p.Hidden, false}} {
-		if *mark.to, err = document.Bool(found[mark.name], mark.name+" of "+strconv.Quote(p.Name), mark.fallback); err != nil {
+		if *mark.to, err = document.Bool(found[mark.name], mark.name+" of "+strconv.Quote(p.Name),
+			mark.fallback); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ func (v *OperatorVersion) Children(current parameter.Values) ([]Child, error) {
 	return children, refusals.Err()
 }
 
-func (v *OperatorVersion) children(index map[string]*Parameter, values parameter.Values, refusals *parameter.Refusals) []Child {
+func (v *OperatorVersion) children(index map[string]*Parameter, values parameter.Values,
+	refusals *parameter.Refusals) []Child {
 	var out []Child
 	for _, task := range v.Tasks {
 		if task.EnablingParameter == "" {
@@ -51,11 +52,13 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 	}
 	p := index[t.EnablingParameter]
 	if p == nil {
-		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
+		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling,
+			"is not defined, and the task %q has it as its enablingParameter", t.Name)
 		return nil, false
 	}
 	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
-		refuse.Add(refusals, p.Name, refuse.Enabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
+		refuse.Add(refusals, p.Name, refuse.Enabling,
+			"is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
 			kind, t.Name)
 		return nil, false
 	}
@@ -66,7 +69,9 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 func (t Task) reads(p *Parameter, value parameter.Value, has bool, refusals *parameter.Refusals) bool {
 	present, err := strconv.ParseBool(value.Text)
 	if err != nil {
-		refuse.Add(refusals, p.Name, refuse.Enabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
+		refuse.Add(refusals, p.Name, refuse.Enabling,
+			"has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, "+
+				"false, False",
 			quoted(value, has), t.Name)
 	}
 	return present

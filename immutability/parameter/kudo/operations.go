@@ -47,7 +47,8 @@ func (v *OperatorVersion) Update(requested, current parameter.Values) Admission 
 // and a new immutable one, needs a value among the requested ones. An immutable parameter keeps its value when only its
 // default changes. Values of removed parameters are removed. A changed parameter may trigger only the plan deploy, as
 // in the shipped KUDO, unless the upgrade makes it mutable. Without old the Instance stays at v.
-func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersion, current parameter.Values) Admission {
+func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersion,
+	current parameter.Values) Admission {
 	if old == nil {
 		return v.Update(requested, current)
 	}
@@ -76,7 +77,8 @@ type evaluation struct {
 }
 
 func newEvaluation(version, old *OperatorVersion, requested, current parameter.Values) *evaluation {
-	e := &evaluation{version: version, old: old, requested: requested, current: current, next: parameter.FromTexts(current.Texts())}
+	e := &evaluation{version: version, old: old, requested: requested, current: current,
+		next: parameter.FromTexts(current.Texts())}
 	e.index = version.index()
 	if e.oldIndex = e.index; old != version {
 		e.oldIndex = old.index()
@@ -108,7 +110,8 @@ func (e *evaluation) request() {
 			e.next[name] = value
 		case wasDefined && value.IsNull() && !e.current[name].IsNull(): // the upgrade removes it anyway
 		case wasDefined:
-			refuse.Add(&e.refusals, name, refuse.Unknown, "is no longer defined: leave it out, and its value is removed")
+			refuse.Add(&e.refusals, name, refuse.Unknown,
+				"is no longer defined: leave it out, and its value is removed")
 		case !e.current[name].IsNull(): // refuseUnknown has refused it
 		default:
 			refuse.Add(&e.refusals, name, refuse.Unknown, "is not defined")
@@ -147,14 +150,16 @@ func (e *evaluation) checkImmutable() {
 				if was == nil {
 					how = "is new and immutable"
 				}
-				refuse.Add(&e.refusals, p.Name, refuse.Immutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
+				refuse.Add(&e.refusals, p.Name, refuse.Immutable,
+					"%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
 			}
 			continue
 		}
 		before, had := was.effective(e.current)
 		after, has := p.effective(e.next)
 		if had != has || before.Text != after.Text {
-			refuse.Add(&e.refusals, p.Name, refuse.Immutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
+			refuse.Add(&e.refusals, p.Name, refuse.Immutable, "is immutable: it may not change from %s to %s",
+				quoted(before, had), quoted(after, has))
 			continue
 		}
 		if value := e.current[p.Name]; !value.IsNull() {
@@ -215,11 +220,13 @@ func (e *evaluation) checkValues() {
 			}
 		case !p.Default.IsNull():
 		case !p.Optional && p.Immutable && e.install:
-			add(refuse.Required, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(refuse.Required, "is required and immutable and has neither a value nor a default: set it now, for "+
+				"it cannot be set later")
 		case !p.Optional:
 			add(refuse.Required, "is required and has neither a value nor a default: set it")
 		case p.Immutable && !ok && e.install:
-			add(refuse.Required, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(refuse.Required, "is immutable and has neither a value nor a default: set it now, for it cannot be "+
+				"set later")
 		}
 	}
 }
@@ -306,7 +313,8 @@ var (
 func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) {
 	labels := map[string]string{labelHeritage: "kudo", labelOperator: e.Operator, labelInstance: e.Instance}
 	annotations := map[string]string{
-		annotationPlan: e.Plan, annotationPhase: e.Phase, annotationStep: e.Step, annotationOperatorVersion: e.OperatorVersion,
+		annotationPlan: e.Plan, annotationPhase: e.Phase, annotationStep: e.Step,
+		annotationOperatorVersion: e.OperatorVersion,
 	}
 	if e.PlanUID != "" {
 		annotations[annotationPlanUID] = e.PlanUID
@@ -331,7 +339,8 @@ func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) 
 		if uid == "" {
 			continue
 		}
-		if out, err = markAt(out, fieldpath.Of(path), "annotations", map[string]string{annotationPlanUID: uid}); err != nil {
+		if out, err = markAt(out, fieldpath.Of(path), "annotations",
+			map[string]string{annotationPlanUID: uid}); err != nil {
 			return nil, err
 		}
 	}
@@ -340,7 +349,8 @@ func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) 
 
 // markAt returns object with the entries in the metadata of the mappings at path: spec.volumeClaimTemplates[*] marks
 // every item of the list. Where there is no mapping, nothing is marked.
-func markAt(object map[string]any, path fieldpath.Path, field string, entries map[string]string) (map[string]any, error) {
+func markAt(object map[string]any, path fieldpath.Path, field string,
+	entries map[string]string) (map[string]any, error) {
 	for _, at := range path.Places(object) {
 		template, ok := fieldpath.Value(object, at...).(map[string]any)
 		if !ok {

@@ -77,7 +77,8 @@ func (v *OperatorVersion) List() []parameter.Row {
 	rows := make([]parameter.Row, 0, len(v.Parameters))
 	for i := range v.Parameters {
 		p := &v.Parameters[i]
-		rows = append(rows, parameter.Row{Name: p.Name, Default: p.Default.Text, Required: !p.Optional, Immutable: p.Immutable})
+		rows = append(rows, parameter.Row{Name: p.Name, Default: p.Default.Text, Required: !p.Optional,
+			Immutable: p.Immutable})
 		if p.Default.IsNull() {
 			rows[i].Default = ""
 		}
@@ -115,16 +116,19 @@ func (v *OperatorVersion) ReadTasks(data []byte) error {
 	case err != nil:
 		return err
 	case root == nil:
-		return &parameter.ReadError{Message: "the document is empty: it should be a KudoOperator task or an operator.yaml"}
+		return &parameter.ReadError{Message: "the document is empty: it should be a KudoOperator task or an " +
+			"operator.yaml"}
 	case root.Kind == yaml.SequenceNode && len(root.Content) != 1:
 		return document.Errorf(root, "the document is a list of %d tasks: it should have one", len(root.Content))
 	case root.Kind == yaml.SequenceNode:
 		root = root.Content[0]
 	}
 	if root.Kind != yaml.MappingNode {
-		return document.Errorf(root, "the task is %s: it should be a mapping with name, kind and spec", document.Describe(root))
+		return document.Errorf(root, "the task is %s: it should be a mapping with name, kind and spec",
+			document.Describe(root))
 	}
-	found, err := document.Strict(root, "kind", "spec", "apiVersion", "name", "description", "operatorVersion", "appVersion",
+	found, err := document.Strict(root, "kind", "spec", "apiVersion", "name", "description",
+		"operatorVersion", "appVersion",
 		"kudoVersion", "kubernetesVersion", "maintainers", "url", "tasks", "plans", "namespaceManifest")
 	if err != nil {
 		return err
@@ -168,7 +172,8 @@ func readTaskList(n *yaml.Node) ([]Task, error) {
 	var tasks []Task
 	for _, item := range items {
 		if item.Kind != yaml.MappingNode {
-			return nil, document.Errorf(item, "the task is %s: it should be a mapping with name, kind and spec", document.Describe(item))
+			return nil, document.Errorf(item, "the task is %s: it should be a mapping with name, kind and spec",
+				document.Describe(item))
 		}
 		found, err := document.Strict(item, "name", "kind", "spec")
 		if err != nil {
@@ -200,9 +205,11 @@ func readTask(n *yaml.Node) (task Task, err error) {
 	}
 	spec := found["spec"]
 	if spec == nil || spec.Kind != yaml.MappingNode {
-		return task, document.Errorf(n, "the task %q has no spec: it should be a mapping with the package and its parameters", task.Name)
+		return task, document.Errorf(n,
+			"the task %q has no spec: it should be a mapping with the package and its parameters", task.Name)
 	}
-	if found, err = document.Strict(spec, "enablingParameter", "package", "instanceName", "appVersion", "operatorVersion", "parameterFile"); err != nil {
+	if found, err = document.Strict(spec, "enablingParameter", "package", "instanceName", "appVersion",
+		"operatorVersion", "parameterFile"); err != nil {
 		return task, err
 	}
 	name := found["enablingParameter"]
@@ -210,7 +217,8 @@ func readTask(n *yaml.Node) (task Task, err error) {
 		return task, err
 	}
 	if name != nil && !document.IsNull(name) && task.EnablingParameter == "" {
-		return task, document.Errorf(name, "enablingParameter is empty: it names a parameter; leave it out for a child that is always there")
+		return task, document.Errorf(name,
+			"enablingParameter is empty: it names a parameter; leave it out for a child that is always there")
 	}
 	return task, nil
 }

@@ -34,7 +34,8 @@ func readOperatorVersion(root *yaml.Node) (*OperatorVersion, error) {
 		return nil, err
 	}
 	if found["parameters"] == nil {
-		return nil, &parameter.ReadError{Message: `there is no key "parameters": an operator without parameters has "parameters: []"`}
+		return nil,
+			&parameter.ReadError{Message: `there is no key "parameters": an operator without parameters has "parameters: []"`}
 	}
 	if err := v.readGroups(found["groups"]); err != nil {
 		return nil, err
@@ -56,7 +57,8 @@ func readObject(root *yaml.Node) (*OperatorVersion, error) {
 	if spec.Kind != yaml.MappingNode {
 		return nil, document.Errorf(spec, "spec is %s: it should be a mapping", document.Describe(spec))
 	}
-	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans", "operator", "version", "appVersion", "templates",
+	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans", "operator", "version",
+		"appVersion", "templates",
 		"connectionString", "upgradableFrom")
 	document.RefuseMisspelled(&v.mistakes, "", misspelled)
 	if err := v.readOperator(found["tasks"], found["plans"]); err != nil {
@@ -97,7 +99,8 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 	if n.Kind != yaml.MappingNode {
 		return document.Errorf(n, "a parameter is %s: it should be a mapping with a name", document.Describe(n))
 	}
-	found, misspelled := document.Attributes(n, "name", "displayName", "description", "hint", "group", "advanced", as.kind,
+	found, misspelled := document.Attributes(n, "name", "displayName", "description", "hint", "group",
+		"advanced", as.kind,
 		"enum", "default", "required", "immutable", "trigger", "forcePodRestart")
 	var kind string
 	var err error
@@ -124,7 +127,8 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 		name string
 		to   *bool
 	}{{"required", &required}, {"immutable", &p.Immutable}, {"forcePodRestart", &restart}, {"advanced", &p.Advanced}} {
-		if *mark.to, err = document.Bool(found[mark.name], mark.name+" of "+strconv.Quote(p.Name), *mark.to); err != nil {
+		if *mark.to, err = document.Bool(found[mark.name], mark.name+" of "+strconv.Quote(p.Name),
+			*mark.to); err != nil {
 			return err
 		}
 	}
@@ -233,7 +237,8 @@ func checkAPIVersion(mistakes *parameter.Refusals, n *yaml.Node, file string) er
 		return err
 	}
 	if got != "" && got != apiVersion {
-		refuse.Add(mistakes, "", refuse.Definition, "the %s has the apiVersion %q: KUDO reads %s only", file, got, apiVersion)
+		refuse.Add(mistakes, "", refuse.Definition, "the %s has the apiVersion %q: KUDO reads %s only",
+			file, got, apiVersion)
 	}
 	return nil
 }

@@ -90,17 +90,20 @@ func (v *OperatorVersion) validateNames(refusals *parameter.Refusals) {
 			continue
 		}
 		if i := strings.IndexAny(p.Name, ",;"); i >= 0 {
-			refuse.Add(refusals, p.Name, refuse.Definition, "has a %q in its name, which KUDO does not allow", p.Name[i])
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"has a %q in its name, which KUDO does not allow", p.Name[i])
 		}
 		other, twice := first[strings.ToLower(p.Name)]
 		switch {
 		case !twice:
 			first[strings.ToLower(p.Name)] = p
 		case other.Line > 0:
-			refuse.Add(refusals, p.Name, refuse.Definition, "is defined a second time in line %d; the first definition is %q in line %d",
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"is defined a second time in line %d; the first definition is %q in line %d",
 				p.Line, other.Name, other.Line)
 		default:
-			refuse.Add(refusals, p.Name, refuse.Definition, "is defined a second time; the first definition is %q", other.Name)
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"is defined a second time; the first definition is %q", other.Name)
 		}
 	}
 }
@@ -109,7 +112,8 @@ func (v *OperatorVersion) validateGroups(refusals *parameter.Refusals) {
 	known := map[string]bool{}
 	for _, name := range v.Groups {
 		if strings.Contains(name, "/") {
-			refuse.Add(refusals, "", refuse.Definition, "the group %q has a \"/\" in its name, which KUDO does not allow", name)
+			refuse.Add(refusals, "", refuse.Definition,
+				"the group %q has a \"/\" in its name, which KUDO does not allow", name)
 		}
 		if known[name] {
 			refuse.Add(refusals, "", refuse.Definition, "the group %q is defined twice", name)
@@ -121,9 +125,11 @@ func (v *OperatorVersion) validateGroups(refusals *parameter.Refusals) {
 		switch {
 		case p.Group == "":
 		case strings.Contains(p.Group, "/"):
-			refuse.Add(refusals, p.Name, refuse.Definition, "is in the group %q: KUDO allows no \"/\" in its name", p.Group)
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"is in the group %q: KUDO allows no \"/\" in its name", p.Group)
 		case v.Groups != nil && !known[p.Group]:
-			refuse.Add(refusals, p.Name, refuse.Definition, "is in the group %q, which the groups do not define", p.Group)
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"is in the group %q, which the groups do not define", p.Group)
 		}
 	}
 }
@@ -138,7 +144,8 @@ func (v *OperatorVersion) validatePlans(refusals *parameter.Refusals) {
 	}
 	for i := range v.Parameters {
 		if p := &v.Parameters[i]; p.Trigger != "" && !slices.Contains(v.Plans, p.Trigger) {
-			refuse.Add(refusals, p.Name, refuse.Definition, "triggers the plan %q, which the operator does not have", p.Trigger)
+			refuse.Add(refusals, p.Name, refuse.Definition,
+				"triggers the plan %q, which the operator does not have", p.Trigger)
 		}
 	}
 }
@@ -149,7 +156,8 @@ func (v *OperatorVersion) validatePlans(refusals *parameter.Refusals) {
 //
 // Changed are the changed parameters, oldIndex the definitions before, and plans those of the operator, nil where they
 // are not known.
-func checkTriggers(changed []*Parameter, oldIndex map[string]*Parameter, upgrade bool, plans []string, refusals *parameter.Refusals) {
+func checkTriggers(changed []*Parameter, oldIndex map[string]*Parameter, upgrade bool, plans []string,
+	refusals *parameter.Refusals) {
 	started := map[string]bool{}
 	var triggering []*Parameter
 	for _, p := range changed {
@@ -166,11 +174,15 @@ func checkTriggers(changed []*Parameter, oldIndex map[string]*Parameter, upgrade
 	for _, p := range triggering {
 		switch {
 		case len(started) > 1 && p.Trigger != "":
-			refuse.Add(refusals, p.Name, refuse.Trigger, "triggers the plan %s, and the changes together trigger %s: change them one after the other", p.Trigger, names)
+			refuse.Add(refusals, p.Name, refuse.Trigger,
+				"triggers the plan %s, and the changes together trigger %s: change them one after the other",
+				p.Trigger, names)
 		case len(started) == 1 && upgrade && names != planDeploy && p.Trigger != "":
-			refuse.Add(refusals, p.Name, refuse.Trigger, "triggers the plan %s, which cannot run in an upgrade: change it before or afterwards", p.Trigger)
+			refuse.Add(refusals, p.Name, refuse.Trigger,
+				"triggers the plan %s, which cannot run in an upgrade: change it before or afterwards", p.Trigger)
 		case len(started) == 0 && upgrade && slices.Contains(plans, planUpdate):
-			refuse.Add(refusals, p.Name, refuse.Trigger, "starts the plan %s, which cannot run in an upgrade: change it before or afterwards", planUpdate)
+			refuse.Add(refusals, p.Name, refuse.Trigger,
+				"starts the plan %s, which cannot run in an upgrade: change it before or afterwards", planUpdate)
 		}
 	}
 }

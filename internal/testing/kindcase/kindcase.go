@@ -96,7 +96,8 @@ func Read(folder string) ([]Case, error) {
 }
 
 func (c *change) makeCase(base map[string]any) (Case, error) {
-	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide, Differs: c.Differs}
+	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual,
+		ClientSide: c.ClientSide, Differs: c.Differs}
 	oldObj, err := edit(base, c.OldSet, c.OldRemove)
 	if err != nil {
 		return made, err
@@ -253,7 +254,8 @@ func Compare(c Case, a Answer, v Prediction, minor string) string {
 	case unknown && len(v.Causes) == 0:
 		return ""
 	case a.Refused != (len(v.Causes) > 0):
-		return fmt.Sprintf("refused is %t %v, the server's answer is %t %v", len(v.Causes) > 0, v.Causes, a.Refused, a.Causes)
+		return fmt.Sprintf("refused is %t %v, the server's answer is %t %v",
+			len(v.Causes) > 0, v.Causes, a.Refused, a.Causes)
 	}
 	for _, cause := range v.Causes {
 		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)

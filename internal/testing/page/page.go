@@ -201,7 +201,8 @@ func PlaceOf(command string) Place {
 // examples are files of testdata/examples, and the names that the pages give them. The others are in
 // testdata/world.txtar.
 var examples = [][2]string{
-	{"crd.yaml", "crd.yaml"}, {"crd.yaml", "widgets.yaml"}, {"crd.yaml", "vendor-crd.yaml"}, {"crd.yaml", "config/crd/databases.yaml"},
+	{"crd.yaml", "crd.yaml"}, {"crd.yaml", "widgets.yaml"}, {"crd.yaml", "vendor-crd.yaml"},
+	{"crd.yaml", "config/crd/databases.yaml"},
 	{"old.yaml", "old.yaml"}, {"new.yaml", "new.yaml"},
 	{"shop/old/orders.yaml", "old/orders.yaml"}, {"shop/new/orders.yaml", "new/orders.yaml"},
 	{"params/v1.yaml", "params.yaml"}, {"params/v1.yaml", "v1/params.yaml"}, {"params/v2.yaml", "v2/params.yaml"},
@@ -244,7 +245,8 @@ func Folder(root, dir string) error {
 		}
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "--template=", "-b", "main"}, {"remote", "add", "origin", "."}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"},
+		{"init", "-q", "--template=", "-b", "main"}, {"remote", "add", "origin", "."}, {"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"},
 		{"update-ref", "refs/remotes/origin/main", "HEAD"}, {"tag", "v1.0.0"}, {"tag", "v1.2.0"},
 	} {
 		git := exec.Command("git", args...)

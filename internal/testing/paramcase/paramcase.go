@@ -89,7 +89,8 @@ func Load(dir string) (map[string][]Case, error) {
 		}
 		for i := range suite.Cases {
 			c := &suite.Cases[i]
-			for _, document := range []*string{&c.Definitions, c.OldDefinitions, c.Current, c.Values, c.Task, c.OldTask} {
+			for _, document := range []*string{&c.Definitions, c.OldDefinitions, c.Current, c.Values,
+				c.Task, c.OldTask} {
 				if document == nil {
 					continue
 				}

@@ -107,7 +107,8 @@ func (c *Case) Installed() []map[string]any { return []map[string]any{c.policy(c
 
 func (c *Case) policy(spec map[string]any) map[string]any {
 	all := map[string]any{"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
-		"apiGroups": []any{"policies.test"}, "apiVersions": []any{"v1"}, "operations": []any{"UPDATE"}, "resources": []any{"gadgets"},
+		"apiGroups": []any{"policies.test"}, "apiVersions": []any{"v1"}, "operations": []any{"UPDATE"},
+		"resources": []any{"gadgets"},
 	}}}}
 	maps.Copy(all, spec)
 	return document("ValidatingAdmissionPolicy", c.ID, all)
@@ -129,7 +130,8 @@ func document(kind, name string, spec map[string]any) map[string]any {
 		spec = maps.Clone(spec)
 		delete(spec, "apiVersion")
 	}
-	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
+	return map[string]any{"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": name}, "spec": spec}
 }
 
 // Documents returns what the manifests of both sides have.

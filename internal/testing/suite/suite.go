@@ -210,7 +210,8 @@ func (v *Violation) mismatch(got Violation) []string {
 		what      string
 		got, want json.RawMessage
 		check     bool
-	}{{"old", got.Old, v.Old, sides && v.Key == nil}, {"new", got.New, v.New, sides && v.Key == nil}, {"key", got.Key, v.Key, v.Key != nil}} {
+	}{{"old", got.Old, v.Old, sides && v.Key == nil}, {"new", got.New, v.New, sides && v.Key == nil},
+		{"key", got.Key, v.Key, v.Key != nil}} {
 		if p.check && !equalJSON(p.got, p.want) {
 			differ(p.what, string(p.got), string(p.want))
 		}
@@ -299,7 +300,8 @@ type Growth struct {
 func Growths() []Growth {
 	return []Growth{
 		{
-			"NoModify and normalize at each level", "absence and equality are asked at each level, for everything below",
+			"NoModify and normalize at each level",
+			"absence and equality are asked at each level, for everything below",
 			`{"properties":{"a":{"$ref":"#/definitions/A"}},"definitions":{"A":{"properties":{"a":{"$ref":"#/definitions/A"},"l":{}},
 		 "x-fieldlock-update":["NoModify"],"x-kubernetes-normalize":"undefined"}}}`,
 			nestedObject(bottom), true,
@@ -315,7 +317,8 @@ func Growths() []Growth {
 			nestedObject(each), true,
 		},
 		{
-			"NoModify in lists at each level", "items are compared in order, so the first difference is always at the bottom",
+			"NoModify in lists at each level",
+			"items are compared in order, so the first difference is always at the bottom",
 			`{"properties":{"a":{"$ref":"#/definitions/A"}},"definitions":{"A":{"items":{"$ref":"#/definitions/A"},"x-fieldlock-update":["NoModify"]}}}`,
 			nestedList(false), true,
 		},
@@ -338,7 +341,8 @@ func Growths() []Growth {
 			nestedList(false), true,
 		},
 		{
-			"NoModify over sets in another order at each level", "what is equal without order is unequal as JSON, so the locks below compare too",
+			"NoModify over sets in another order at each level",
+			"what is equal without order is unequal as JSON, so the locks below compare too",
 			`{"properties":{"a":{"$ref":"#/definitions/A"}},"definitions":{"A":{"properties":{"a":{"$ref":"#/definitions/A"},
 		 "s":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}},"x-fieldlock-update":["NoModify"]}}}`,
 			nestedSets, false,
@@ -358,14 +362,16 @@ func Growths() []Growth {
 			keyedLists(false), true,
 		},
 		{
-			"keyed lists without order and with repeated keys that differ", "lists with repeated keys are compared twice",
+			"keyed lists without order and with repeated keys that differ",
+			"lists with repeated keys are compared twice",
 			`{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","$ref":"#/definitions/A"}},
 		 "definitions":{"A":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
 		  "items":{"properties":{"k":{"type":"string"},"l":{},"a":{"$ref":"#/definitions/A"}}}}}}`,
 			keyedLists(true), true,
 		},
 		{
-			"keyed lists with repeated keys in the same order that differ", "what a comparison of a level finds out is asked again at the next one",
+			"keyed lists with repeated keys in the same order that differ",
+			"what a comparison of a level finds out is asked again at the next one",
 			`{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","$ref":"#/definitions/A"}},
 		 "definitions":{"A":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
 		  "items":{"properties":{"k":{"type":"string"},"l":{},"a":{"$ref":"#/definitions/A"}}}}}}`,

@@ -90,7 +90,9 @@ func Open(o Options) (*Cluster, error) {
 
 // Document returns an object of the cluster as a document.
 func Document(object map[string]any) *yamldoc.Document {
-	return yamldoc.Derived(manifest.Cluster, object, func([]any) yamldoc.Position { return yamldoc.Position{Line: 1, Column: 1} })
+	return yamldoc.Derived(manifest.Cluster, object, func([]any) yamldoc.Position {
+		return yamldoc.Position{Line: 1, Column: 1}
+	})
 }
 
 // resource is how the API server serves a kind in one version.
@@ -184,7 +186,8 @@ func readTypes(data []byte) (*types, error) {
 	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, err
 	}
-	t := &types{models: document.Components.Schemas, kinds: map[schema.GroupVersionKind]string{}, strategic: map[schema.GroupVersionKind]bool{}}
+	t := &types{models: document.Components.Schemas, kinds: map[schema.GroupVersionKind]string{},
+		strategic: map[schema.GroupVersionKind]bool{}}
 	for name, model := range t.models {
 		var kinds []schema.GroupVersionKind
 		text, err := json.Marshal(model.Extensions["x-kubernetes-group-version-kind"])

@@ -46,7 +46,8 @@ func writtenByHelm(entry *metav1.ManagedFieldsEntry, fields map[string]any) bool
 
 // lastRelease returns what Helm calls the original: the object in the manifest of the release that is deployed. If the
 // release cannot be read, it is what Helm has written of the live object; nil if it has written nothing.
-func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructured.Unstructured, manager string) ([]byte, error) {
+func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructured.Unstructured,
+	manager string) ([]byte, error) {
 	of := release{live.GetAnnotations()[releaseNamespace], live.GetAnnotations()[releaseName]}
 	if of.name == "" {
 		return c.owned(r, live, manager)
@@ -56,7 +57,8 @@ func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructur
 		return c.owned(r, live, manager)
 	}
 	for _, o := range objects {
-		if o.Group == r.kind.Group && o.Kind == r.kind.Kind && o.Name == live.GetName() && (!r.namespaced || o.Namespace == live.GetNamespace() || o.Namespace == "") {
+		if o.Group == r.kind.Group && o.Kind == r.kind.Kind && o.Name == live.GetName() &&
+			(!r.namespaced || o.Namespace == live.GetNamespace() || o.Namespace == "") {
 			original := (&unstructured.Unstructured{Object: o.Value()}).DeepCopy()
 			original.SetNamespace(live.GetNamespace())
 			return encoded(original)
@@ -71,7 +73,8 @@ type release struct{ namespace, name string }
 // deployed reads the objects of a release from the Secret in which Helm stores it. It returns nil if no release has
 // that name.
 func (c *Cluster) deployed(ctx context.Context, of release) ([]*manifest.Object, error) {
-	secrets := c.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(of.namespace)
+	secrets := c.objects.Resource(schema.GroupVersionResource{Version: "v1",
+		Resource: "secrets"}).Namespace(of.namespace)
 	selector := "owner=helm,name=" + of.name
 	found, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: selector + ",status=deployed"})
 	if err == nil && len(found.Items) == 0 { // it failed from the beginning
@@ -134,7 +137,8 @@ func (c *Cluster) owned(r *resource, live *unstructured.Unstructured, manager st
 	var fields fieldpath.Set
 	for _, entry := range live.GetManagedFields() {
 		var set fieldpath.Set
-		if entry.Manager != manager || entry.Subresource != "" || entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
+		if entry.Manager != manager || entry.Subresource != "" || entry.FieldsV1 == nil ||
+			set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
 			continue
 		}
 		fields = *fields.Union(&set)

@@ -54,7 +54,8 @@ func (c *Cluster) fetch(ctx context.Context, o *manifest.Object) (Live, error) {
 	}
 	client := dynamic.ResourceInterface(c.objects.Resource(r.GroupVersionResource))
 	if r.namespaced {
-		client = c.objects.Resource(r.GroupVersionResource).Namespace(cmp.Or(o.Namespace, o.AppliedBy.Namespace, c.namespace))
+		client = c.objects.Resource(r.GroupVersionResource).Namespace(cmp.Or(o.Namespace,
+			o.AppliedBy.Namespace, c.namespace))
 	}
 	found, err := client.Get(ctx, o.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -70,7 +71,8 @@ func (c *Cluster) fetch(ctx context.Context, o *manifest.Object) (Live, error) {
 // which an exported object would be refused for another reason than its locks.
 func written(o *manifest.Object, live *unstructured.Unstructured, r *resource) *unstructured.Unstructured {
 	u := (&unstructured.Unstructured{Object: o.Value()}).DeepCopy()
-	for _, field := range [...]string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
+	for _, field := range [...]string{"managedFields", "resourceVersion", "uid", "creationTimestamp",
+		"generation", "selfLink"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	if r.status {
@@ -88,7 +90,8 @@ func (c *Cluster) CRD(ctx context.Context, o *manifest.Object) (*yamldoc.Documen
 	if r == nil || err != nil || r.Group == "" {
 		return nil, err
 	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 	found, err := c.objects.Resource(crds).Get(ctx, r.Resource+"."+r.Group, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -125,7 +128,8 @@ func (c *Cluster) updateRules(ctx context.Context) ([]admissionregistration.Rule
 	}
 	var rules []admissionregistration.Rule
 	add := func(rule admissionregistration.RuleWithOperations) {
-		if slices.Contains(rule.Operations, admissionregistration.Update) || slices.Contains(rule.Operations, admissionregistration.OperationAll) {
+		if slices.Contains(rule.Operations, admissionregistration.Update) ||
+			slices.Contains(rule.Operations, admissionregistration.OperationAll) {
 			rules = append(rules, rule.Rule)
 		}
 	}
@@ -148,7 +152,8 @@ func (c *Cluster) updateRules(ctx context.Context) ([]admissionregistration.Rule
 
 // list reads all objects of a resource of admissionregistration.k8s.io.
 func (c *Cluster) list(ctx context.Context, plural string, into any) error {
-	found, err := c.objects.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: plural}).List(ctx, metav1.ListOptions{})
+	found, err := c.objects.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1",
+		Resource: plural}).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

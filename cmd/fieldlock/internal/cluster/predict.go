@@ -18,7 +18,8 @@ import (
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
 // refuses and so says no more, the manifest is merged here as the server would. The error may come with a prediction:
 // that the server has given no verdict does not keep the locks from giving theirs.
-func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live, manifest *unstructured.Unstructured) (Live, error) {
+func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live,
+	manifest *unstructured.Unstructured) (Live, error) {
 	l := Live{Old: live.Object}
 	apply, err := c.request(ctx, r, live, manifest)
 	if err != nil {
@@ -48,7 +49,8 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 }
 
 // dryRun asks the server what it would store.
-func (r *request) dryRun(ctx context.Context, client dynamic.ResourceInterface, name string) (*unstructured.Unstructured, error) {
+func (r *request) dryRun(ctx context.Context, client dynamic.ResourceInterface,
+	name string) (*unstructured.Unstructured, error) {
 	dry := []string{metav1.DryRunAll}
 	if r.put != nil {
 		return client.Update(ctx, r.put, metav1.UpdateOptions{DryRun: dry, FieldManager: "kubectl-replace"})

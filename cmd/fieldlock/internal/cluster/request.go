@@ -22,7 +22,8 @@ type request struct {
 
 // request returns the request that applies an object. --applier names it; without the flag, the manager that has
 // applied most of the object so far sends its usual request again.
-func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unstructured.Unstructured) (request, error) {
+func (c *Cluster) request(ctx context.Context, r *resource, live,
+	manifest *unstructured.Unstructured) (request, error) {
 	by := applierOf(live, manifest)
 	switch c.applier {
 	case tool.Replace:

@@ -74,7 +74,8 @@ func (c *Client) fromIndex(want Chart) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); entry.Digest != "" && strings.TrimPrefix(entry.Digest, "sha256:") != hex.EncodeToString(sum[:]) {
+	if sum := sha256.Sum256(data); entry.Digest != "" &&
+		strings.TrimPrefix(entry.Digest, "sha256:") != hex.EncodeToString(sum[:]) {
 		return nil, errors.New("it is not what the index of the repository says: its digest is another one")
 	}
 	return data, nil

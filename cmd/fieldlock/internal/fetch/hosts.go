@@ -25,7 +25,8 @@ import (
 // gets there.
 type hosts []string
 
-var errPrivate = errors.New("it is an address of a private network, which --fetch asks only for hosts in fetch-hosts of the settings")
+var errPrivate = errors.New("it is an address of a private network, which --fetch asks only for hosts in fetch-hosts " +
+	"of the settings")
 
 // carrierNAT is shared by the customers of a provider (RFC 6598); some clouds have their metadata in it.
 var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
@@ -70,15 +71,16 @@ func (h hosts) client() *http.Client {
 		}
 		return guarded.DialContext(ctx, network, address)
 	}
-	return &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		switch {
-		case len(via) >= 10:
-			return errors.New("it has more than 10 redirects")
-		case r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https":
-			return errors.New("it redirects from https to " + r.URL.Scheme)
-		}
-		return nil
-	}}
+	return &http.Client{Timeout: timeout, Transport: transport,
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			switch {
+			case len(via) >= 10:
+				return errors.New("it has more than 10 redirects")
+			case r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https":
+				return errors.New("it redirects from https to " + r.URL.Scheme)
+			}
+			return nil
+		}}
 }
 
 // has reports whether h names a host.

@@ -154,7 +154,8 @@ func (r *Repository) fetchMissing(commit string) {
 		}
 		before = len(lacks)
 		ids := strings.NewReader(strings.Join(lacks, "\n") + "\n")
-		_, err := r.run(ids, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		_, err := r.run(ids, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags",
+			"--no-write-fetch-head",
 			"--recurse-submodules=no", "--filter=blob:none", "--stdin", "--end-of-options", remote)
 		if err != nil {
 			missing := map[string]bool{}

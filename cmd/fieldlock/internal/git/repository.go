@@ -60,7 +60,8 @@ func Root(dir string) (root string, ok bool) {
 // Open finds the repository of the directory dir. It runs git only where there may be one.
 func Open(dir string) (*Repository, error) {
 	if _, ok := Root(dir); !ok && os.Getenv("GIT_DIR") == "" {
-		return nil, errors.New("--git: cannot read a git repository here: not a git repository, and neither is any parent directory")
+		return nil, errors.New("--git: cannot read a git repository here: not a git repository, and neither is any " +
+			"parent directory")
 	}
 	out, err := (&Repository{Root: dir}).run(nil, "rev-parse", "--show-toplevel", "--show-prefix")
 	switch {
@@ -99,7 +100,8 @@ func (r *Repository) command(args ...string) *exec.Cmd {
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.attributesFile=" + os.DevNull,
 	}, args...)...)
 	cmd.Dir = r.Root
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	return cmd
 }
 
@@ -185,7 +187,8 @@ func (r *Repository) Resolve(text string) (Range, error) {
 		oldRev, newRev, twoDots = strings.Cut(text, "..")
 	}
 	if oldRev == "" || twoDots && newRev == "" {
-		return Range{}, fmt.Errorf("--git is %q: it is REV, REV..REV2, REV...REV2 or REV... (from the merge base)", text)
+		return Range{}, fmt.Errorf("--git is %q: it is REV, REV..REV2, REV...REV2 or REV... (from the merge base)",
+			text)
 	}
 	var out Range
 	var err error
@@ -209,7 +212,8 @@ func (r *Repository) Resolve(text string) (Range, error) {
 	if threeDots {
 		base, err := r.run(nil, "merge-base", out.Old, newCommit)
 		if err != nil {
-			return Range{}, fmt.Errorf("--git: %s and %s have no common ancestor here%s; %s without the dots compares with all that it has",
+			return Range{}, fmt.Errorf("--git: %s and %s have no common ancestor here%s; %s without the dots "+
+				"compares with all that it has",
 				oldRev, head, r.shallow("HEAD"), oldRev)
 		}
 		out.Old = strings.TrimSpace(string(base))
@@ -311,7 +315,8 @@ func fetchArguments(remote, ref, rev string) string {
 // remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with
 // history can resolve, such as HEAD~1 and abbreviated commits.
 func (r *Repository) remoteOf(rev string) (remote, ref string) {
-	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") || rev == "HEAD" || isAbbreviated(rev) {
+	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") ||
+		rev == "HEAD" || isAbbreviated(rev) {
 		return "", ""
 	}
 	before, after, found := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")

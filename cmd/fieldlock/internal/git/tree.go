@@ -58,7 +58,8 @@ func newTree(repo *Repository, rev string, entries map[string]entry, reader blob
 		for child, known := name, false; !known; child = path.Dir(child) {
 			dir := path.Dir(child)
 			if _, isEntry := entries[dir]; isEntry {
-				return nil, fmt.Errorf("--git: the tree of %s has a file %q and others below it, which no checkout can have", rev, dir)
+				return nil, fmt.Errorf("--git: the tree of %s has a file %q and others below it, which no checkout "+
+					"can have", rev, dir)
 			}
 			_, known = t.children[dir]
 			t.children[dir] = append(t.children[dir], path.Base(child))
@@ -75,7 +76,8 @@ func newTree(repo *Repository, rev string, entries map[string]entry, reader blob
 // only.
 func validPath(name string) bool {
 	for _, step := range strings.Split(name, "/") {
-		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") || strings.Contains(step, "\x00") ||
+		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") ||
+			strings.Contains(step, "\x00") ||
 			os.PathSeparator != '/' && strings.ContainsRune(step, os.PathSeparator) {
 			return false
 		}
@@ -218,7 +220,8 @@ func (w *walker) dir(name string, s step) {
 		}
 		switch {
 		case w.behind > maxBehind:
-			w.fail(below.shown, fmt.Sprintf("there are more than %d files behind links; name the paths to check", maxBehind))
+			w.fail(below.shown, fmt.Sprintf("there are more than %d files behind links; name the paths to check",
+				maxBehind))
 			return
 		case w.tree.entries[path.Join(name, child)].kind == link:
 			w.link(below)
@@ -267,7 +270,8 @@ func (w *walker) fail(shown, message string) {
 // elsewhere adds what is in another repository.
 func (w *walker) elsewhere(shown, what string) {
 	name := w.tree.name(shown)
-	err := fmt.Errorf("%s: %s, whose files are in another repository; check them there, or name the paths to check", name, what)
+	err := fmt.Errorf("%s: %s, whose files are in another repository; check them there, or name the paths to check",
+		name, what)
 	w.once(found{manifest.File{Name: name, Path: shown, Found: true, Err: err, Elsewhere: true}, ""})
 }
 
@@ -379,7 +383,8 @@ func (t *Tree) resolve(name string) (string, error) {
 			return strings.Join(append([]string{at, step}, steps...), "/"), nil
 		case isEntry && e.kind >= submodule:
 		case isEntry:
-			return "", &nowhereError{links, fmt.Sprintf("it is a link to %s, but %s is a file", path.Join(at, step, path.Join(steps...)), at)}
+			return "", &nowhereError{links,
+				fmt.Sprintf("it is a link to %s, but %s is a file", path.Join(at, step, path.Join(steps...)), at)}
 		}
 		if step == ".." && at == "." || strings.EqualFold(step, ".git") && links > 0 {
 			return "", leadsOut(text)
@@ -404,7 +409,8 @@ func (t *Tree) resolve(name string) (string, error) {
 		case isEntry || t.children[next] != nil:
 			at = next
 		default:
-			return "", &nowhereError{links, fmt.Sprintf("it is a link to %s, which the tree does not have", path.Join(next, path.Join(steps...)))}
+			return "", &nowhereError{links,
+				fmt.Sprintf("it is a link to %s, which the tree does not have", path.Join(next, path.Join(steps...)))}
 		}
 	}
 	return at, nil

@@ -75,7 +75,8 @@ type indexEntry struct {
 // index lists the files of the index, and those that git neither tracks nor ignores. Among the latter are files with a
 // conflict.
 func (r *Repository) index() (indexed map[string]indexEntry, others []string, err error) {
-	out, err := r.run(nil, "ls-files", "-z", "-t", "--stage", "--others", "--exclude-standard", "--full-name", "--", ".")
+	out, err := r.run(nil, "ls-files", "-z", "-t", "--stage", "--others", "--exclude-standard",
+		"--full-name", "--", ".")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +108,8 @@ func (r *Repository) modified(indexed map[string]indexEntry) (map[string]bool, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.runWith(unfiltered, nil, "diff-files", "-z", "--raw", "--no-renames", "--ignore-submodules=all", "--", ".")
+	out, err := r.runWith(unfiltered, nil, "diff-files", "-z", "--raw", "--no-renames",
+		"--ignore-submodules=all", "--", ".")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,8 @@ func (r *Repository) modified(indexed map[string]indexEntry) (map[string]bool, e
 
 // withoutFilters returns the environment in which git runs none of the programs that convert files.
 func (r *Repository) withoutFilters() ([]string, error) {
-	out, err := r.run(nil, "config", "-z", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	out, err := r.run(nil, "config", "-z", "--name-only", "--get-regexp",
+		`^filter\..*\.(clean|smudge|process|required)$`)
 	if err != nil && len(out) > 0 {
 		return nil, err
 	}

@@ -40,7 +40,9 @@ func (c catalogue) kinds() []*builtin.Kind {
 	var all []*builtin.Kind
 	for _, minor := range slices.Backward(builtin.Minors()) {
 		for _, k := range c[minor].All() {
-			known := slices.ContainsFunc(all, func(other *builtin.Kind) bool { return other.Kind == k.Kind && other.Group == k.Group })
+			known := slices.ContainsFunc(all, func(other *builtin.Kind) bool {
+				return other.Kind == k.Kind && other.Group == k.Group
+			})
 			if !known && len(k.Rows()) > 0 {
 				all = append(all, k)
 			}
@@ -55,7 +57,8 @@ func (c catalogue) kinds() []*builtin.Kind {
 // fieldsFile is the name of a kind's page: the kind, with its group where that is needed to tell two kinds apart.
 func fieldsFile(k *builtin.Kind, all []*builtin.Kind) string {
 	name := strings.ToLower(k.Kind)
-	if slices.ContainsFunc(all, func(other *builtin.Kind) bool { return other != k && other.Kind == k.Kind }) && k.Group != "" {
+	if slices.ContainsFunc(all, func(other *builtin.Kind) bool { return other != k && other.Kind == k.Kind }) &&
+		k.Group != "" {
 		name += "." + k.Group
 	}
 	return name + ".md"
@@ -95,7 +98,8 @@ Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields
 		if k.Nothing == "" {
 			immutable, restricted := sortFields(k.Kind, k.Rows())
 			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s | %s |\n",
-				operatorKind(k, all, custom), operatorFile(k, custom), k.Operator.Name, immutable.summary(), restricted.summary())
+				operatorKind(k, all, custom), operatorFile(k, custom), k.Operator.Name, immutable.summary(),
+				restricted.summary())
 		}
 	}
 	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing, and\n[CRDs that are known](known-crds.md) the fields that rules of CRDs lock.\n")
@@ -143,8 +147,10 @@ func isBelow(path, above string) bool {
 //	{field: spec.volumeName, update: [NoUnset, NoModify]}     immutable: once it has a value, it keeps it
 //	{field: data, lock: immutable, when: oldSelf.immutable}   restricted
 func isImmutable(kind string, r *builtin.Row) bool {
-	conditional := r.Rule+r.Means+r.When+r.Until != "" || len(r.Except)+len(r.Allow) > 0 || exceptions[kind+" "+r.Path] != ""
-	locked := slices.Contains(r.Locks, immutability.LockImmutable) || slices.Contains(r.Locks, immutability.LockNoModify)
+	conditional := r.Rule+r.Means+r.When+r.Until != "" || len(r.Except)+len(r.Allow) > 0 ||
+		exceptions[kind+" "+r.Path] != ""
+	locked := slices.Contains(r.Locks, immutability.LockImmutable) ||
+		slices.Contains(r.Locks, immutability.LockNoModify)
 	return locked && !conditional && isRefused(r)
 }
 
@@ -210,7 +216,8 @@ func lastOf(rows []*merged, path string) int {
 }
 
 func sameRow(a, b builtin.Row) bool {
-	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && a.Rule == b.Rule && a.Means == b.Means && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
+	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && a.Rule == b.Rule && a.Means == b.Means &&
+		a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
 		slices.Equal(a.Except, b.Except)
 }
 
@@ -235,7 +242,8 @@ func (c catalogue) page(k *builtin.Kind) string {
 	rows, minors := c.merge(k)
 	p := &kindPage{kind: k.Kind, guide: recipes[k.Kind]}
 	p.short = strings.Join(k.ShortNames, ", ")
-	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion, strings.Join(minors, ", "), k.Plural)
+	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.",
+		k.APIVersion, strings.Join(minors, ", "), k.Plural)
 	p.free, p.some = fieldsOf(k, rows)
 	d := details{words: readWords()}
 	for _, r := range rows {
@@ -260,7 +268,8 @@ func (c catalogue) page(k *builtin.Kind) string {
 		}
 		p.appliers = []tool.Applier{
 			{Tool: tool.ArgoCD, Apply: "argocd app sync APPLICATION"},
-			{Tool: tool.Flux, Apply: "flux reconcile kustomization KUSTOMIZATION --with-source", Fetch: "flux reconcile source git SOURCE"},
+			{Tool: tool.Flux, Apply: "flux reconcile kustomization KUSTOMIZATION --with-source",
+				Fetch: "flux reconcile source git SOURCE"},
 		}
 	}
 	return p.write(&d)
@@ -292,12 +301,15 @@ func (p *kindPage) addBuiltin(r *merged, d *details, minors []string) {
 		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
 	}
 	if r.Edit != "" {
-		edit := strings.NewReplacer("{path}", "`"+r.Path+"`", "{null}", nullPatch(p.kind, r.Path), "{apply}", "kubectl apply -f FILE").Replace(r.Edit)
+		edit := strings.NewReplacer("{path}", "`"+r.Path+"`", "{null}", nullPatch(p.kind, r.Path), "{apply}",
+			"kubectl apply -f FILE").Replace(r.Edit)
 		p.edits.add(r.Path, edit)
 	}
 	target := strings.ToLower(p.kind) + "/NAME"
-	fill := strings.NewReplacer("{name}", "NAME", "{target}", target, "{delete}", "kubectl delete "+target, "{apply}", tool.KubectlApply,
-		"{recipes}", documentation+"recipes.md", "{modes}", `["MODE"]`, "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`,
+	fill := strings.NewReplacer("{name}", "NAME", "{target}", target, "{delete}", "kubectl delete "+target,
+		"{apply}", tool.KubectlApply,
+		"{recipes}", documentation+"recipes.md", "{modes}", `["MODE"]`, "{migrated}",
+		`'{"status":{"storedVersions":["VERSION"]}}'`,
 		"{relabel}", "kubectl label pods -l OLD_LABELS --overwrite NEW_LABELS")
 	var own []string
 	for _, way := range r.How {

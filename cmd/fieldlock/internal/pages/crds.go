@@ -48,7 +48,8 @@ func writeProject(b *strings.Builder, p *crdfacts.Project, kinds []*crdfacts.Kin
 			continue
 		}
 		locked, open := factFields(k)
-		fmt.Fprintf(b, "%s| %s (%s/%s) | %s | %s |\n", header, k.Kind, k.Group, strings.Join(k.Versions, ", "), locked, open)
+		fmt.Fprintf(b, "%s| %s (%s/%s) | %s | %s |\n",
+			header, k.Kind, k.Group, strings.Join(k.Versions, ", "), locked, open)
 		header = ""
 	}
 	if len(free) > 0 {
@@ -76,7 +77,8 @@ func factsSection(apiVersion, kind string) string {
 		return ""
 	}
 	locked, open := factFields(k)
-	text := fmt.Sprintf("\n\n## Rules of the CRD\n\nThe CRD of %s %s has transition rules of its own.", k.Project.Name, k.Project.Version)
+	text := fmt.Sprintf("\n\n## Rules of the CRD\n\nThe CRD of %s %s has transition rules of its own.",
+		k.Project.Name, k.Project.Version)
 	if locked != "" {
 		text += " They lock " + locked + "."
 	}

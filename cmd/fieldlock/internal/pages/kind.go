@@ -96,7 +96,8 @@ func (p *kindPage) write(d *details) string {
 	for _, part := range []struct {
 		title   string
 		remarks remarks
-	}{{"Only the cluster can decide", p.undecided}, {"Depends on who applies", p.applier}, {"Accepted without effect", p.accepted}} {
+	}{{"Only the cluster can decide", p.undecided}, {"Depends on who applies", p.applier},
+		{"Accepted without effect", p.accepted}} {
 		if len(part.remarks) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n\n", part.title)
 		}
@@ -157,7 +158,9 @@ func (p *kindPage) addRow(r *builtin.Row, except []string, where string, current
 // writeRows writes the table of the immutable fields, with all their rows, or of the restricted ones.
 func (p *kindPage) writeRows(b *strings.Builder, title string, immutable bool) {
 	rows := slices.DeleteFunc(slices.Clone(p.rows), func(r row) bool {
-		isImmutable := slices.ContainsFunc(p.rows, func(other row) bool { return other.path == r.path && other.immutable })
+		isImmutable := slices.ContainsFunc(p.rows, func(other row) bool {
+			return other.path == r.path && other.immutable
+		})
 		return isImmutable != immutable
 	})
 	if len(rows) == 0 {
@@ -223,7 +226,8 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	if p.cost == "" {
 		return
 	}
-	fmt.Fprintf(b, "\n## How to %s\n\nThe [cost](../replacements.md#costs) of a replacement is **%s**", p.replaces(), p.cost)
+	fmt.Fprintf(b, "\n## How to %s\n\nThe [cost](../replacements.md#costs) of a replacement is **%s**",
+		p.replaces(), p.cost)
 	if p.why != "" {
 		fmt.Fprintf(b, ": %s", p.why)
 	}

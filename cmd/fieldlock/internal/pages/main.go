@@ -27,7 +27,8 @@ func main() {
 // pages returns the pages by file name.
 func pages() map[string]string {
 	builtins, custom := newCatalogue(), customKinds()
-	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage(custom), "fields.md": builtins.index(custom), "known-crds.md": crdsPage(crdfacts.All())}
+	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage(custom),
+		"fields.md": builtins.index(custom), "known-crds.md": crdsPage(crdfacts.All())}
 	kinds := builtins.kinds()
 	for _, k := range kinds {
 		all["fields/"+fieldsFile(k, kinds)] = builtins.page(k)

@@ -29,7 +29,10 @@ func customKinds() []*operators.Kind {
 // rows.
 func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 	name := strings.ToLower(k.Kind) + "."
-	if slices.ContainsFunc(all, func(other *operators.Kind) bool { return other != k && other.Kind == k.Kind && other.Group == k.Group }) {
+	if slices.ContainsFunc(all, func(other *operators.Kind) bool {
+		return other != k && other.Kind == k.Kind &&
+			other.Group == k.Group
+	}) {
 		name += k.Versions[0] + "."
 	}
 	return name + k.Group + ".md"
@@ -68,7 +71,8 @@ A CRD in the repository or in ` + "`--schema`" + ` is used instead, whatever its
 	for _, k := range kinds {
 		if k.Operator.Name != last {
 			last = k.Operator.Name
-			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | immutable | restricted | evidence |\n|---|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
+			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | immutable | restricted | evidence |\n|---|---|---|---|\n",
+				last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
 		}
 		if k.Nothing != "" {
 			fmt.Fprintf(&b, "| %s | nothing: %s | | read |\n", k.Kind, cell(k.Nothing))
@@ -108,7 +112,8 @@ var evidence = map[string]string{
 // operatorPage is the page of one kind; owner distinguishes it from others of its name.
 func operatorPage(k *operators.Kind, owner string) string {
 	p := &kindPage{kind: k.Kind, of: owner}
-	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion, k.Operator.Name, k.Plural, k.Group)
+	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.",
+		k.APIVersion, k.Operator.Name, k.Plural, k.Group)
 	d := details{words: readWords()}
 	for _, r := range k.Rows() {
 		p.addOperator(&r, k, &d)
@@ -117,7 +122,8 @@ func operatorPage(k *operators.Kind, owner string) string {
 		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, result.Verdict{})
 		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 	}
-	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s; %s.", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), evidence[known(k.Rows()...)]) + factsSection(k.APIVersion, k.Kind)
+	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s; %s.", k.Source, k.Operator.Module,
+		strings.Join(k.Operator.Versions, ", "), evidence[known(k.Rows()...)]) + factsSection(k.APIVersion, k.Kind)
 	return p.write(&d)
 }
 

@@ -65,7 +65,8 @@ func readWords() words {
 func (w words) condition(row builtin.Row) (text string, ok bool) {
 	when := oneLine(row.When)
 	if names, ok := strings.CutPrefix(when, "self.metadata.name in ['"); ok {
-		return fmt.Sprintf("if the object is named `%s`", strings.ReplaceAll(strings.TrimSuffix(names, "']"), "', '", "` or `")), true
+		return fmt.Sprintf("if the object is named `%s`",
+			strings.ReplaceAll(strings.TrimSuffix(names, "']"), "', '", "` or `")), true
 	}
 	if field, ok := setOnBothSides(when); ok {
 		if field == row.Path {
@@ -100,7 +101,8 @@ var exceptions = map[string]string{
 	"Job spec.scheduling.resourceClaims":        ifWorkloads,
 	"Node spec.podCIDRs":                        "but a list whose first range is not `spec.podCIDR` is ignored",
 	"PersistentVolume spec.nodeAffinity":        "except that beta labels may be replaced with the stable ones",
-	"PersistentVolumeClaim spec.dataSourceRef":  "except for a reference to another namespace, of which only the cluster can decide",
+	"PersistentVolumeClaim spec.dataSourceRef": "except for a reference to another namespace, of which only the " +
+		"cluster can decide",
 	"PersistentVolumeClaim metadata.annotations[volume.beta.kubernetes.io/storage-class]": "except that " +
 		"it may be replaced with `spec.storageClassName`",
 }

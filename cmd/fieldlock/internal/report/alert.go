@@ -47,7 +47,8 @@ func (a *alert) about() string {
 		if a.fails {
 			does = "refuses"
 		}
-		text += fmt.Sprintf("; the same line %s %s: %s", does, Count(len(a.more), "more object"), firstOf(a.more, namedObjects))
+		text += fmt.Sprintf("; the same line %s %s: %s",
+			does, Count(len(a.more), "more object"), firstOf(a.more, namedObjects))
 	}
 	if a.accepted != "" {
 		text += " (" + a.accepted + ")"
@@ -142,8 +143,10 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		a := alert{
 			rule: v.Lock, level: "error", title: title, message: message,
-			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
-			fails: v.Refused(), object: v.Object, cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, v.Key.String()}),
+			field: object + ": " + path, at: placeOf(&v.Subject),
+			lock:  token.Position{Filename: v.LockFile, Line: v.LockLine},
+			fails: v.Refused(), object: v.Object,
+			cause: fmt.Sprintf("%q", []string{v.Kind, v.Path, v.Rule, v.Policy, v.Key.String()}),
 		}
 		a.addWays(r, &v.Subject)
 		switch {
@@ -162,7 +165,8 @@ func checkAlerts(r *compare.Report) []alert {
 			field += ": " + m.Path
 		}
 		alerts = append(alerts, alert{
-			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject), fails: level == "error",
+			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field,
+			at: placeOf(&m.Subject), fails: level == "error",
 			object: m.Object, cause: fmt.Sprintf("%q", []string{m.Kind, m.Path, m.Message}),
 		})
 	}
@@ -178,8 +182,9 @@ func checkAlerts(r *compare.Report) []alert {
 			continue
 		}
 		a := alert{
-			rule: alertNotCovered, level: gap, title: "not checked", message: fmt.Sprintf("%s %s changed and was not checked: %s", n.Kind, n.Unit, n.Reason),
-			field: n.Kind + " " + n.Unit, at: token.Position{Filename: n.File, Line: n.Line}, fails: r.Strict,
+			rule: alertNotCovered, level: gap, title: "not checked",
+			message: fmt.Sprintf("%s %s changed and was not checked: %s", n.Kind, n.Unit, n.Reason),
+			field:   n.Kind + " " + n.Unit, at: token.Position{Filename: n.File, Line: n.Line}, fails: r.Strict,
 			object: n.Unit, cause: fmt.Sprintf("%q", []string{n.Kind, n.Reason}),
 		}
 		if n.Accepted {
@@ -195,8 +200,10 @@ func checkAlerts(r *compare.Report) []alert {
 	kinds := func(list []result.KindCount, why string) {
 		for _, k := range list {
 			alerts = append(alerts, alert{
-				rule: alertUncheckedKind, level: gap, title: "unchecked kind", field: k.Kind + " of " + k.APIVersion, fails: r.Strict,
-				message: fmt.Sprintf("%s of %s: %s changed and could not be checked: %s", k.Kind, k.APIVersion, Count(k.Objects, "object"), why),
+				rule: alertUncheckedKind, level: gap, title: "unchecked kind",
+				field: k.Kind + " of " + k.APIVersion, fails: r.Strict,
+				message: fmt.Sprintf("%s of %s: %s changed and could not be checked: %s",
+					k.Kind, k.APIVersion, Count(k.Objects, "object"), why),
 			})
 		}
 	}
@@ -207,7 +214,8 @@ func checkAlerts(r *compare.Report) []alert {
 	}
 	for _, e := range r.Errors {
 		alerts = append(alerts, alert{
-			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: token.Position{Filename: e.File, Line: e.Line},
+			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text,
+			at:    token.Position{Filename: e.File, Line: e.Line},
 			fails: true,
 		})
 	}
@@ -260,8 +268,10 @@ func lostAlerts(r *compare.Report) []alert {
 		}
 		object := d.Kind + " " + d.Object
 		alerts = append(alerts, alert{
-			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost), message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
-			field: object, at: placeOf(&d.Subject), how: []remedy{{&d.Subject, d.How}}, object: d.Object, cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
+			rule: compare.LockDeletion, level: "warning", title: "lost " + string(d.Cost),
+			message: object + ": " + deletionText(&d, string(d.Cost), verbatim),
+			field:   object, at: placeOf(&d.Subject), how: []remedy{{&d.Subject, d.How}}, object: d.Object,
+			cause: fmt.Sprintf("%q", []string{d.Kind, d.Message}),
 		})
 	}
 	return alerts
@@ -280,7 +290,8 @@ func lintAlerts(r *audit.Report) []alert {
 			subject += ": " + f.Path
 		}
 		alerts[i] = alert{
-			rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message, field: subject, at: f.Position,
+			rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message,
+			field: subject, at: f.Position,
 			fails: r.Fails(f),
 		}
 		switch a := &alerts[i]; {
@@ -291,7 +302,8 @@ func lintAlerts(r *audit.Report) []alert {
 		}
 	}
 	for _, e := range r.Errors {
-		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e, fails: true})
+		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input",
+			message: e, fails: true})
 	}
 	return alerts
 }

@@ -52,7 +52,8 @@ func PrintableLines(text string) string {
 // and a selector of a variant as a mark.
 func unprintable(r rune) bool {
 	const blank = '\u2800' // of Braille
-	return r != ' ' && !strconv.IsPrint(r) || r == blank || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r != ' ' && !strconv.IsPrint(r) || r == blank ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // shownValue is how many characters of a value are printed in a line.
@@ -145,7 +146,8 @@ func markdownCode(text string) string {
 		fence += "`"
 	}
 	// One space at both ends is not part of the code.
-	if strings.Trim(text, " ") != "" && (strings.Trim(text, "`") != text || strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ")) {
+	if strings.Trim(text, " ") != "" &&
+		(strings.Trim(text, "`") != text || strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ")) {
 		text = " " + text + " "
 	}
 	return fence + text + fence

@@ -175,15 +175,16 @@ var meanings = map[immutability.Lock]string{
 	immutability.LockNoModify:      "cannot be changed once set",
 	immutability.LockNoAddItem:     "no item can be added",
 	immutability.LockNoRemoveItem:  "no item can be removed",
-	immutability.LockIncomparable:  "a locked field has different types on both sides, or ambiguous keys, so that the update cannot be judged",
-	"rule":                         "a CEL transition rule refuses the change",
-	"server":                       "the API server refuses the request that applies the change",
-	"deletion":                     "the change deletes an object, and data or other objects with it",
-	alertUnknown:                   "only the cluster can decide whether the change is accepted",
-	alertNote:                      "the change is accepted, but something about it deserves attention",
-	alertUnreadable:                "an input could not be read or compared",
-	alertNotCovered:                "a file or unit changed, and nothing here can read what it deploys",
-	alertUncheckedKind:             "objects changed whose rules are not known",
+	immutability.LockIncomparable: "a locked field has different types on both sides, or ambiguous keys, so that " +
+		"the update cannot be judged",
+	"rule":             "a CEL transition rule refuses the change",
+	"server":           "the API server refuses the request that applies the change",
+	"deletion":         "the change deletes an object, and data or other objects with it",
+	alertUnknown:       "only the cluster can decide whether the change is accepted",
+	alertNote:          "the change is accepted, but something about it deserves attention",
+	alertUnreadable:    "an input could not be read or compared",
+	alertNotCovered:    "a file or unit changed, and nothing here can read what it deploys",
+	alertUncheckedKind: "objects changed whose rules are not known",
 }
 
 // LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it;

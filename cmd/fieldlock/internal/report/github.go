@@ -40,7 +40,8 @@ func writeGitHub(w io.Writer, alerts []alert, summary string) error {
 		}
 		property("title", a.title)
 		message := PrintableLines(a.text())
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData.Replace(message)); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n",
+			command, strings.Join(properties, ","), githubData.Replace(message)); err != nil {
 			return err
 		}
 	}

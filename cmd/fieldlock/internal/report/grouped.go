@@ -49,9 +49,10 @@ func grouped[T any](items []T, subject func(*T) *result.Subject, says func(*T) s
 
 // remarkGroups groups remarks by what they say of objects of a kind.
 func remarkGroups(remarks []result.Remark) []group[result.Remark] {
-	return grouped(remarks, func(m *result.Remark) *result.Subject { return &m.Subject }, func(m *result.Remark) string {
-		return fmt.Sprintf("%q", []string{m.APIVersion, m.Kind, m.Path, m.Message})
-	})
+	return grouped(remarks, func(m *result.Remark) *result.Subject { return &m.Subject },
+		func(m *result.Remark) string {
+			return fmt.Sprintf("%q", []string{m.APIVersion, m.Kind, m.Path, m.Message})
+		})
 }
 
 // losses returns the deletions that cost something, unless they are refused and printed as violations: those that lose
@@ -75,13 +76,14 @@ func losses(r *compare.Report) []group[result.Deletion] {
 		}
 		return cmp.Compare(slices.Index(result.Costs(), b.Cost), slices.Index(result.Costs(), a.Cost))
 	})
-	return grouped(list, func(d *result.Deletion) *result.Subject { return &d.Subject }, func(d *result.Deletion) string {
-		kind := ""
-		if d.Loses() {
-			kind = d.APIVersion + " " + d.Kind
-		}
-		return fmt.Sprintf("%q %t", []string{kind, string(d.Cost), d.Message}, d.Kept)
-	})
+	return grouped(list, func(d *result.Deletion) *result.Subject { return &d.Subject },
+		func(d *result.Deletion) string {
+			kind := ""
+			if d.Loses() {
+				kind = d.APIVersion + " " + d.Kind
+			}
+			return fmt.Sprintf("%q %t", []string{kind, string(d.Cost), d.Message}, d.Kept)
+		})
 }
 
 // kinds counts the objects by kind.
@@ -94,7 +96,9 @@ func (b *block) kinds() []result.KindCount {
 			continue
 		}
 		seen[name] = true
-		i := slices.IndexFunc(kinds, func(k result.KindCount) bool { return k.APIVersion == s.APIVersion && k.Kind == s.Kind })
+		i := slices.IndexFunc(kinds, func(k result.KindCount) bool {
+			return k.APIVersion == s.APIVersion && k.Kind == s.Kind
+		})
 		if i < 0 {
 			i = len(kinds)
 			kinds = append(kinds, result.KindCount{APIVersion: s.APIVersion, Kind: s.Kind})
@@ -227,7 +231,8 @@ func NotCovered(list []result.NotCovered) []string {
 		if n.Accepted {
 			accepted = " (accepted: " + n.AcceptedReason + ")"
 		}
-		lines = append(lines, Printable(fmt.Sprintf("not covered: %s%s: %s%s", what, placesOf(group), n.Reason, accepted)))
+		lines = append(lines,
+			Printable(fmt.Sprintf("not covered: %s%s: %s%s", what, placesOf(group), n.Reason, accepted)))
 	}
 	if more := len(groups) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("not covered for %s: -o json lists all", Count(more, "more reason")))

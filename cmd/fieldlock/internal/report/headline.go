@@ -31,7 +31,8 @@ func headline(r *compare.Report, p Palette) string {
 		return p.Yellow("?") + " " + verdict + ": " + scope
 	case lost != "":
 		return p.Red("!") + " " + verdict + ": " + scope
-	case r.Checked+r.Skipped == 0 && r.Unchanged+len(r.NotCovered)+len(r.Excluded) > 0 && !slices.ContainsFunc(r.NotCovered, isChanged):
+	case r.Checked+r.Skipped == 0 && r.Unchanged+len(r.NotCovered)+len(r.Excluded) > 0 &&
+		!slices.ContainsFunc(r.NotCovered, isChanged):
 		return p.Green("✓") + " nothing changed" + excludedText(r)
 	}
 	return p.Green("✓") + " no refused change: " + scope
@@ -48,7 +49,8 @@ func joinTexts(texts ...string) string {
 func refusedText(r *compare.Report) string {
 	var parts []string
 	if n := refusals(r); n.violations > 0 {
-		parts = append(parts, fmt.Sprintf("%s refused, %s", Count(n.objects, "object"), Count(n.violations, "violation")))
+		parts = append(parts, fmt.Sprintf("%s refused, %s",
+			Count(n.objects, "object"), Count(n.violations, "violation")))
 	}
 	if len(r.Errors) > 0 {
 		parts = append(parts, Count(len(r.Errors), "error"))
@@ -198,7 +200,8 @@ func verdictLine(r *compare.Report) string {
 	n := refusals(r)
 	switch {
 	case n.violations > 0:
-		refused := fmt.Sprintf("a cluster will refuse %s (%s)", Count(n.objects, "object"), Count(n.violations, "violation"))
+		refused := fmt.Sprintf("a cluster will refuse %s (%s)",
+			Count(n.objects, "object"), Count(n.violations, "violation"))
 		return joinTexts(refused, lostText(r))
 	case len(r.Errors) > 0:
 		return joinTexts("some input could not be read", lostText(r))

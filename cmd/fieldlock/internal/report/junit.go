@@ -71,7 +71,8 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 		suite.add(&alerts[i], verb)
 	}
 	if suite.Failures+suite.Errors == 0 {
-		suite.Cases = append(suite.Cases, junitCase{Name: strings.TrimPrefix(PrintableLines(summary), "✓ "), Class: "fieldlock." + verb})
+		suite.Cases = append(suite.Cases,
+			junitCase{Name: strings.TrimPrefix(PrintableLines(summary), "✓ "), Class: "fieldlock." + verb})
 	}
 	suite.Tests = len(suite.Cases)
 	var b bytes.Buffer
@@ -79,7 +80,8 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 	encoder := xml.NewEncoder(&b)
 	encoder.Indent("", "  ")
 	if err := encoder.Encode(junitSuites{
-		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suites: []junitSuite{suite},
+		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors,
+		Suites: []junitSuite{suite},
 	}); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 		o := objects[i]
 		for j := range o.violations {
 			v := &o.violations[j]
-			rows = append(rows, markdownRow(objectCell(o, v), cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
+			rows = append(rows, markdownRow(objectCell(o, v), cmp.Or(markdownCode(v.Path), "the whole object"),
+				changeCell(v), whyCell(v)))
 		}
 		if o.replacement != nil && len(o.replacement.How) > 0 {
 			ways = append(ways, waysMarkdown(o))
@@ -131,7 +132,8 @@ func objectCell(o *refusedObject, v *result.Violation) string {
 func waysMarkdown(o *refusedObject) string {
 	re := o.replacement
 	head := replacementHead(re, markdownText(string(re.Cost)), markdownText)
-	return fmt.Sprintf("**Ways out for %s**: %s\n\n%s\n", markdownText(re.Kind+" "+re.Object), head, listsMarkdown(o.ways(namedObjects), ""))
+	return fmt.Sprintf("**Ways out for %s**: %s\n\n%s\n",
+		markdownText(re.Kind+" "+re.Object), head, listsMarkdown(o.ways(namedObjects), ""))
 }
 
 func remarkRows(remarks []result.Remark) []string {
@@ -155,7 +157,8 @@ func objectsText(b *block) string {
 // notCoveredRows lists what changed and is not covered, one row for each reason.
 func notCoveredRows(r *compare.Report) []string {
 	var rows []string
-	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n result.NotCovered) bool { return !n.Changed })) {
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered),
+		func(n result.NotCovered) bool { return !n.Changed })) {
 		rows = append(rows, "- "+markdownText(line)+"\n")
 	}
 	return rows
@@ -241,7 +244,8 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 			for _, h := range f.Holes {
 				holes = append(holes, markdownText(h.Short))
 			}
-			fmt.Fprint(w, markdownRow(markdownCode(f.Path), markdownText(f.Words()), strings.Join(means, "; "), cmp.Or(strings.Join(holes, "; "), "–")))
+			fmt.Fprint(w, markdownRow(markdownCode(f.Path), markdownText(f.Words()), strings.Join(means, "; "),
+				cmp.Or(strings.Join(holes, "; "), "–")))
 		}
 	}
 	return nil

@@ -40,7 +40,8 @@ func refusedObjects(r *compare.Report) []*refusedObject {
 		}
 		o := &refusedObject{violations: rest[:n]}
 		rest = rest[n:]
-		if i := slices.IndexFunc(r.Replacements, func(re result.Replacement) bool { return re.Same(o.violations[0].Subject) }); i >= 0 {
+		if i := slices.IndexFunc(r.Replacements,
+			func(re result.Replacement) bool { return re.Same(o.violations[0].Subject) }); i >= 0 {
 			o.replacement = &r.Replacements[i]
 		}
 		key, cause := o.key(), o.cause()
@@ -188,7 +189,8 @@ func (o *refusedObject) key() string {
 // write writes what a block says of a violation, apart from its object, place and values.
 func (o *refusedObject) write(b *strings.Builder, v *result.Violation) {
 	fmt.Fprintf(b, "%q %t %t %t %t %t\n",
-		[]string{v.APIVersion, v.Kind, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.AcceptedReason, v.EnforcedBy, v.Source},
+		[]string{v.APIVersion, v.Kind, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.AcceptedReason,
+			v.EnforcedBy, v.Source},
 		v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
 }
 
@@ -227,7 +229,9 @@ func shortest(units []string) []string {
 		end := len(path)
 		for isUnique := false; !isUnique && end > 0; {
 			end = strings.LastIndex(path[:end], "/")
-			isUnique = !slices.ContainsFunc(paths, func(other string) bool { return other != path && strings.HasSuffix(other, path[end:]) })
+			isUnique = !slices.ContainsFunc(paths, func(other string) bool {
+				return other != path && strings.HasSuffix(other, path[end:])
+			})
 		}
 		short[i] = Printable(strings.TrimPrefix(path[end:], "/"))
 	}
@@ -240,7 +244,9 @@ func countedKinds(kinds []result.KindCount) string {
 	var merged []result.KindCount // APIVersion holds the group
 	for _, k := range kinds {
 		group, _ := kindindex.GroupVersion(k.APIVersion)
-		i := slices.IndexFunc(merged, func(m result.KindCount) bool { return m.Kind == k.Kind && m.APIVersion == group })
+		i := slices.IndexFunc(merged, func(m result.KindCount) bool {
+			return m.Kind == k.Kind && m.APIVersion == group
+		})
 		if i < 0 {
 			merged = append(merged, result.KindCount{APIVersion: group, Kind: k.Kind})
 			i = len(merged) - 1
@@ -249,7 +255,9 @@ func countedKinds(kinds []result.KindCount) string {
 	}
 	names := make([]string, len(merged))
 	for i, k := range merged {
-		shared := slices.ContainsFunc(merged, func(m result.KindCount) bool { return m.Kind == k.Kind && m.APIVersion != k.APIVersion })
+		shared := slices.ContainsFunc(merged, func(m result.KindCount) bool {
+			return m.Kind == k.Kind && m.APIVersion != k.APIVersion
+		})
 		name := k.Kind
 		if shared && k.APIVersion != "" {
 			name += "." + k.APIVersion

@@ -106,7 +106,8 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 		alerts = append(alerts[:maxResults-1], alert{rule: alertNote, level: "note", message: fmt.Sprintf(
 			"%s left out: GitHub takes %d results; -o text prints everything", Count(left, "more result"), maxResults)})
 	}
-	driver := sarifDriver{Name: "fieldlock", Version: Version(), InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
+	driver := sarifDriver{Name: "fieldlock", Version: Version(),
+		InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
 	var ids []string
 	for _, a := range alerts {
 		ids = append(ids, a.rule)
@@ -146,7 +147,8 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 // describeRule explains a lock, a rule of the catalogue or another alert.
 func describeRule(id string) sarifRule {
 	if r, ok := catalogue.Find(id); ok {
-		return sarifRule{id, sarifMessage{r.Text}, sarifMessage{jsonvalue.Excerpt(r.Why, 0, maxDescription)}, sarifHelp{r.Help(), r.Help()}}
+		return sarifRule{id, sarifMessage{r.Text}, sarifMessage{jsonvalue.Excerpt(r.Why, 0, maxDescription)},
+			sarifHelp{r.Help(), r.Help()}}
 	}
 	meaning := meanings[immutability.Lock(id)]
 	help := meaning + ".\n\n" + helps[id]
@@ -160,23 +162,30 @@ func describeRule(id string) sarifRule {
 const maxDescription = 1000
 
 // refusedHelp says what to do about a violation.
-const refusedHelp = "The API server refuses the update. Keep the old value, take one of the ways out in the message, or accept the change in " +
+const refusedHelp = "The API server refuses the update. Keep the old value, take one of the ways out in the message, " +
+	"or accept the change in " +
 	manifest.AcceptFile + ", with the reason. See https://github.com/fieldlock/fieldlock/blob/main/docs/deploy.md"
 
 // helps says what to do about alerts that are not locks of a schema.
 var helps = map[string]string{
 	"rule":   refusedHelp,
 	"server": refusedHelp,
-	"deletion": "Keep the object, or at least its data, with one of the ways in the message. Nothing fails for it, unless --refuse-deletions refuses " +
+	"deletion": "Keep the object, or at least its data, with one of the ways in the message. Nothing fails for it, " +
+		"unless --refuse-deletions refuses " +
 		"its cost; then it can be accepted in " + manifest.AcceptFile + ", with the reason.",
 	string(immutability.LockIncomparable): refusedHelp,
-	alertUnknown: "The verdict depends on the object's status, on another object, or on a value that the server chose. " +
+	alertUnknown: "The verdict depends on the object's status, on another object, or on a value that the server " +
+		"chose. " +
 		"fieldlock check --live asks the cluster; --strict makes unknown verdicts fail.",
-	alertNotCovered: "What the file or unit deploys is not known here, such as the objects of a chart that is not in the repository. " +
-		"fieldlock check --fetch gets charts and bases; --strict makes it fail; an entry with its path and change in " + manifest.AcceptFile + " accepts it.",
-	alertUncheckedKind: "Neither a CRD nor the catalogue has all rules of the kind. Give the CRD with --schema, or keep it in the repository.",
-	alertNote:          "The change does not do what it seems to do. Nothing fails for it.",
-	alertUnreadable: "Nothing is known about the objects in the input, so the exit status is 2. Mend the input, or name the files to check " +
+	alertNotCovered: "What the file or unit deploys is not known here, such as the objects of a chart that is not in " +
+		"the repository. " +
+		"fieldlock check --fetch gets charts and bases; --strict makes it fail; an entry with its path and change in " +
+		manifest.AcceptFile + " accepts it.",
+	alertUncheckedKind: "Neither a CRD nor the catalogue has all rules of the kind. Give the CRD with --schema, or " +
+		"keep it in the repository.",
+	alertNote: "The change does not do what it seems to do. Nothing fails for it.",
+	alertUnreadable: "Nothing is known about the objects in the input, so the exit status is 2. Mend the input, or " +
+		"name the files to check " +
 		"so that it is not among them.",
 }
 

@@ -52,7 +52,8 @@ func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	for _, line := range missed {
 		fmt.Fprintf(w, "%s %s\n", p.Yellow("?"), line)
 	}
-	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n result.NotCovered) bool { return !n.Changed || !n.Accepted })) {
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered),
+		func(n result.NotCovered) bool { return !n.Changed || !n.Accepted })) {
 		fmt.Fprintf(w, "%s %s\n", p.Dim("i"), line)
 	}
 	if len(r.Unknown)+len(r.Notes)+len(gone)+len(missed) > 0 {

@@ -13,7 +13,8 @@ import (
 func Export(w io.Writer, r *convert.Export) {
 	p := PaletteFor(w)
 	for _, lock := range r.Exported {
-		fmt.Fprintf(w, "%s %s\n", p.Green("exported"), Printable(fmt.Sprintf("%s %s: %s on %s", lock.CRD, lock.Version, lock.Lock, lock.Path)))
+		fmt.Fprintf(w, "%s %s\n", p.Green("exported"),
+			Printable(fmt.Sprintf("%s %s: %s on %s", lock.CRD, lock.Version, lock.Lock, lock.Path)))
 		fmt.Fprintf(w, "         %s\n", Printable(cmp.Or(lock.Rule, "needs no rule: no update can change it")))
 	}
 	notExported(w, r.Rest)
@@ -36,7 +37,8 @@ func Export(w io.Writer, r *convert.Export) {
 func notExported(w io.Writer, locks []convert.UnexportedLock) {
 	p := PaletteFor(w)
 	for _, rest := range locks {
-		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"), Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"),
+			Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
 		fmt.Fprintf(w, "         %s\n", Printable(rest.Reason))
 		if rest.Remedy != "" {
 			fmt.Fprintf(w, "         what would help: %s\n", Printable(rest.Remedy))
@@ -71,7 +73,8 @@ func WriteInPlace(w io.Writer, r *InPlace, again string) {
 		case !f.Changed:
 			fmt.Fprintf(w, "%s %s: up to date\n", p.Green("✓"), name)
 		case f.Written:
-			fmt.Fprintf(w, "%s %s: written, %s\n", p.Green("✓"), name, exportCounts(&convert.Export{Exported: f.Exported, Rest: f.Rest}))
+			fmt.Fprintf(w, "%s %s: written, %s\n",
+				p.Green("✓"), name, exportCounts(&convert.Export{Exported: f.Exported, Rest: f.Rest}))
 		default:
 			fmt.Fprintf(w, "%s %s: out of date; run %s\n", p.Red("✗"), name, Printable(again))
 			lineDiff(w, string(f.Was), string(f.Is))
@@ -154,7 +157,8 @@ func exportCounts(r *convert.Export) string {
 			done++
 		}
 	}
-	return fmt.Sprintf("%d of %s exported, on %d of %s", done, Count(len(locks), "lock"), len(exported), Count(len(fields), "locked field"))
+	return fmt.Sprintf("%d of %s exported, on %d of %s",
+		done, Count(len(locks), "lock"), len(exported), Count(len(fields), "locked field"))
 }
 
 // Import prints the result of an import for people.
@@ -182,7 +186,8 @@ func Import(w io.Writer, r *convert.Import) {
 	}
 	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), Count(all, "transition rule"))
 	if messages > 0 {
-		fmt.Fprintf(w, "%s dropped: a lock has its own text, and export cel writes that\n", Count(messages, "custom message"))
+		fmt.Fprintf(w, "%s dropped: a lock has its own text, and export cel writes that\n",
+			Count(messages, "custom message"))
 	}
 }
 

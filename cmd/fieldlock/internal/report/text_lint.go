@@ -35,7 +35,8 @@ func lintText(w io.Writer, r *audit.Report) error {
 		if f.Severity == immutability.SeverityError {
 			severity = p.Red(string(f.Severity))
 		}
-		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
+		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n",
+			p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
 		if at := goPlaces(f, r.Findings[i:], func(g *audit.Finding) *audit.GoPlace { return g.Go }); at != "" {
 			fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go: "+at)))
@@ -80,7 +81,8 @@ func lintSummary(r *audit.Report, p Palette) string {
 	case len(r.Errors) > 0:
 		mark = ""
 	}
-	counts := mark + Count(count[immutability.SeverityError], "error") + ", " + Count(count[immutability.SeverityWarning], "warning")
+	counts := mark + Count(count[immutability.SeverityError], "error") + ", " +
+		Count(count[immutability.SeverityWarning], "warning")
 	if notes := count[immutability.SeverityNote]; notes > 0 {
 		counts += ", " + Count(notes, "note")
 	}
@@ -159,7 +161,8 @@ func locksText(w io.Writer, l *audit.Locks) error {
 		text += ", " + p.Green("no hole")
 	case open == 0:
 	default:
-		text += fmt.Sprintf(", %s with a hole (%s); fieldlock lint says how to close it", p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
+		text += fmt.Sprintf(", %s with a hole (%s); fieldlock lint says how to close it",
+			p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
 	}
 	if rules {
 		text += "; fieldlock lint finds the ways around rules"
@@ -172,7 +175,8 @@ func locksText(w io.Writer, l *audit.Locks) error {
 func lockedFields(fields []audit.Field) int {
 	n := 0
 	for i, f := range fields {
-		if f.Note == "" && !slices.ContainsFunc(fields[:i], func(before audit.Field) bool { return before.Path == f.Path }) {
+		if f.Note == "" && !slices.ContainsFunc(fields[:i],
+			func(before audit.Field) bool { return before.Path == f.Path }) {
 			n++
 		}
 	}
@@ -221,7 +225,8 @@ func writeDetails(w io.Writer, f *audit.Finding, findings []audit.Finding, p Pal
 		b.Write(text)
 	}
 	for _, r := range shown.Refused {
-		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s\n", strings.ReplaceAll(r.String(), "\n", " "))
+		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s\n",
+			strings.ReplaceAll(r.String(), "\n", " "))
 	}
 	if f.Fix != nil {
 		b.WriteString("# fix:\n" + f.Fix.Text)

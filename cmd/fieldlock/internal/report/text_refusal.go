@@ -160,7 +160,8 @@ func (t *refusalText) writeViolations(edit []*refusedObject) {
 		writeViolation(t.w, c.v, edit[0].violations[0].File, of, t.reason(c.v), t.p)
 	}
 	if i := slices.IndexFunc(edit, (*refusedObject).differ); i >= 0 {
-		t.line("      %s", t.p.Dim("these are the values of "+Printable(edit[i].violations[0].Object)+"; the others differ"))
+		t.line("      %s",
+			t.p.Dim("these are the values of "+Printable(edit[i].violations[0].Object)+"; the others differ"))
 	}
 }
 
@@ -309,7 +310,8 @@ func (t *refusalText) writeReplacements(edit []*refusedObject) {
 		t.line("")
 	}
 	if above != nil {
-		t.line("  ways out: as for %s above%s", Printable(compare.Enumerate(above)), t.p.Dim(" (--all prints them with the names of these objects)"))
+		t.line("  ways out: as for %s above%s",
+			Printable(compare.Enumerate(above)), t.p.Dim(" (--all prints them with the names of these objects)"))
 	}
 }
 
@@ -331,7 +333,8 @@ func (t *refusalText) replacementHead(r *result.Replacement) string {
 // replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
 func replacementHead(r *result.Replacement, cost string, escape func(string) string) string {
 	if r.Must {
-		return fmt.Sprintf("to apply this change, the %s must be replaced (cost: %s): %s", escape(r.Kind), cost, escape(r.Message))
+		return fmt.Sprintf("to apply this change, the %s must be replaced (cost: %s): %s",
+			escape(r.Kind), cost, escape(r.Message))
 	}
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }

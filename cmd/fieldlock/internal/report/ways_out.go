@@ -138,7 +138,8 @@ func (w *waysOut) whose(all []waysOut, limit int) string {
 	units := b.units()
 	for i := range all {
 		other := &block{subjects: all[i].of}
-		if &all[i] != w && slices.ContainsFunc(other.units(), func(unit string) bool { return slices.Contains(units, unit) }) {
+		if &all[i] != w && slices.ContainsFunc(other.units(),
+			func(unit string) bool { return slices.Contains(units, unit) }) {
 			units = nil
 		}
 	}
@@ -148,7 +149,8 @@ func (w *waysOut) whose(all []waysOut, limit int) string {
 	case 1:
 		return "in " + Printable(units[0])
 	}
-	return "in " + Count(len(units), strings.TrimSpace(unitKind.FindString(units[0]))) + ": " + firstOf(shortest(units), limit)
+	return "in " + Count(len(units), strings.TrimSpace(unitKind.FindString(units[0]))) + ": " +
+		firstOf(shortest(units), limit)
 }
 
 // waysToKeep returns the ways to keep the objects of a group.

@@ -82,7 +82,8 @@ func applications() *kind {
 		}
 		return a.Builds(t)
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
+		s *definedSpec) ([]rendered.Object, error) {
 		a, err := application(*s)
 		if err != nil {
 			return nil, err
@@ -186,7 +187,8 @@ func together(parts []part, refers []string, has rendered.Has) rendered.Decision
 				whole = append(whole, name)
 			}
 		}
-		all.Renames, all.Hashes, all.Copies = all.Renames || of.Renames, all.Hashes || of.Hashes, all.Copies || of.Copies
+		all.Renames, all.Hashes, all.Copies = all.Renames || of.Renames, all.Hashes ||
+			of.Hashes, all.Copies || of.Copies
 	}
 	for _, name := range whole {
 		delete(all.Files, name)
@@ -229,7 +231,9 @@ func applicationSets() *kind {
 		if u.tree, err = d.oneRevision(names); err != nil {
 			u.missing = at(o.File, err)
 		}
-		spec.Paths = sourcePaths(o.Object, func(url string) bool { return strings.Contains(url, "{{") || d.inTree(url) })
+		spec.Paths = sourcePaths(o.Object, func(url string) bool {
+			return strings.Contains(url, "{{") || d.inTree(url)
+		})
 		u.spec = encode(spec)
 		dirs, files := patterns(*spec, "directories"), patterns(*spec, "files")
 		u.lists = func(name string) bool {
@@ -268,7 +272,8 @@ func applicationSets() *kind {
 		}
 		return dirs
 	}
-	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job,
+		s *definedSpec) ([]rendered.Object, error) {
 		inTree := map[string]bool{}
 		for i, g := range gitGenerators(s.Object) {
 			url, _ := g["repoURL"].(string)

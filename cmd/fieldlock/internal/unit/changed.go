@@ -74,7 +74,8 @@ func (c *comparison) add(p unitPair) {
 		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
 		return
 	case errors.Is(oldErr, worker.ErrLimit) && p.new != nil:
-		c.out.Errs = append(c.out.Errs, c.olds.mistake(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
+		c.out.Errs = append(c.out.Errs,
+			c.olds.mistake(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
 		return
 	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
 		return
@@ -122,9 +123,11 @@ func (c *comparison) add(p unitPair) {
 		c.out.Old = append(c.out.Old, files...)
 	}
 	if u := p.new; u != nil && !p.forced && p.installs == nil {
-		c.out.Units = append(c.out.Units, result.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(newObjects), Changed: true})
+		c.out.Units = append(c.out.Units,
+			result.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(newObjects), Changed: true})
 	} else if u == nil {
-		c.out.Units = append(c.out.Units, result.Unit{Unit: p.old.Name, Kind: p.old.Kind, Objects: len(oldObjects), Changed: true})
+		c.out.Units = append(c.out.Units,
+			result.Unit{Unit: p.old.Name, Kind: p.old.Kind, Objects: len(oldObjects), Changed: true})
 	}
 }
 
@@ -132,7 +135,9 @@ func (c *comparison) add(p unitPair) {
 // which are not here.
 func (c *comparison) asksForValues(u *Unit, err error) bool {
 	asks := u.Kind == "chart" && strings.Contains(err.Error(), "execution error at (")
-	return asks && !slices.ContainsFunc(c.olds.units, func(old *Unit) bool { return old.Kind == u.Kind && old.dir == u.dir })
+	return asks && !slices.ContainsFunc(c.olds.units, func(old *Unit) bool {
+		return old.Kind == u.Kind && old.dir == u.dir
+	})
 }
 
 // addPartial lists a unit as not covered in part if it was rendered without something that the tree lacks. That part
@@ -144,7 +149,8 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsur
 	if lacks == nil && lacked == nil || p.installs != nil {
 		return olds, nil
 	}
-	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason && c.news.decides(p.new) == c.olds.decides(p.old)
+	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason &&
+		c.news.decides(p.new) == c.olds.decides(p.old)
 	var n result.NotCovered
 	switch {
 	case lacks == nil:

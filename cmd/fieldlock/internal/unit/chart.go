@@ -58,7 +58,8 @@ func charts() *kind {
 		spec := decode[chartSpec](u.spec)
 		for _, name := range spec.Values {
 			if !exists(t, name) {
-				return files, &rendered.Invalid{File: u.File, Err: fmt.Errorf("the tree has no file %s, which the settings name as values of the chart", name)}
+				return files, &rendered.Invalid{File: u.File,
+					Err: fmt.Errorf("the tree has no file %s, which the settings name as values of the chart", name)}
 			}
 		}
 		return sorted(slices.Concat(files, spec.Values)), err
@@ -86,7 +87,8 @@ func (o *Options) releases(c helm.Chart) []settings.Release {
 
 // chart returns the unit of a chart as one release.
 func (k *kind) chart(dir string, r settings.Release, o *Options) *Unit {
-	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true, Namespace: r.Namespace}
+	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true,
+		Namespace: r.Namespace}
 	if r.Name != "" || r.Namespace != "" {
 		u.Name += " as " + path.Join(r.Namespace, r.Name)
 	}
@@ -111,7 +113,8 @@ func inChart(dir, name string) bool {
 	first, rest, _ := strings.Cut(name, "/")
 	switch {
 	case rest == "":
-		known := name == "Chart.yaml" || name == "Chart.lock" || name == "requirements.yaml" || strings.HasPrefix(name, "values")
+		known := name == "Chart.yaml" || name == "Chart.lock" || name == "requirements.yaml" ||
+			strings.HasPrefix(name, "values")
 		return known || helm.IsVariant(name)
 	case first == "ci":
 		return helm.IsVariant(name)

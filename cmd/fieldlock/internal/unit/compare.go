@@ -77,11 +77,13 @@ func (c *comparison) forgiveNew() {
 // out.
 func (c *comparison) nothingChanged() bool {
 	news, olds := c.newSide.Tree.Paths(), c.oldSide.Tree.Paths()
-	if c.newSide.Partial || c.oldSide.Partial || !slices.Equal(news, olds) || len(c.newSide.Files) != len(c.oldSide.Files) {
+	if c.newSide.Partial || c.oldSide.Partial || !slices.Equal(news, olds) ||
+		len(c.newSide.Files) != len(c.oldSide.Files) {
 		return false
 	}
 	for i := range c.newSide.Files {
-		if n, o := &c.newSide.Files[i], &c.oldSide.Files[i]; n.Path != o.Path || n.Err != nil || c.newSide.id(n) != c.oldSide.id(o) {
+		if n, o := &c.newSide.Files[i], &c.oldSide.Files[i]; n.Path != o.Path || n.Err != nil ||
+			c.newSide.id(n) != c.oldSide.id(o) {
 			return false
 		}
 	}
@@ -102,7 +104,8 @@ func (c *comparison) checkUnits() {
 	}
 	for _, u := range c.news.leftOut {
 		if was, ok := before[u.key()]; !ok || was != c.news.record(u) {
-			c.out.Errs = append(c.out.Errs, c.news.mistake(u, fmt.Errorf("the tree has more than %d units, and no more are read", maxUnits)))
+			c.out.Errs = append(c.out.Errs,
+				c.news.mistake(u, fmt.Errorf("the tree has more than %d units, and no more are read", maxUnits)))
 			return
 		}
 	}
@@ -129,7 +132,8 @@ func (c *comparison) addElsewhere() {
 	for _, p := range c.pairs {
 		if p.new != nil && p.old == nil && len(olds[p.new.String()]) > 0 {
 			_, _, reason := p.new.place(olds[p.new.String()][0].Err)
-			c.out.NotCovered = append(c.out.NotCovered, c.news.changedNotCovered(p.new, &rendered.NotCovered{Reason: noBaseline + reason}))
+			c.out.NotCovered = append(c.out.NotCovered,
+				c.news.changedNotCovered(p.new, &rendered.NotCovered{Reason: noBaseline + reason}))
 		}
 	}
 }

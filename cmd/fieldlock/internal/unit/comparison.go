@@ -75,7 +75,8 @@ func (c *comparison) addNotCovered(n result.NotCovered, isNew bool) {
 
 // uncovered lists something changed that cannot be read as it is deployed.
 func (c *comparison) uncovered(unit, kind, file, reason string) {
-	c.out.NotCovered = append(c.out.NotCovered, result.NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
+	c.out.NotCovered = append(c.out.NotCovered,
+		result.NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
 }
 
 // sameContent reports whether both sides have a file with the same content, or cannot read it.
@@ -84,7 +85,8 @@ func (c *comparison) sameContent(n, old *manifest.File) bool {
 		return false
 	}
 	if n.Err != nil || old.Err != nil {
-		return n.Err != nil && old.Err != nil && strings.TrimPrefix(n.Err.Error(), n.Name) == strings.TrimPrefix(old.Err.Error(), old.Name)
+		return n.Err != nil && old.Err != nil &&
+			strings.TrimPrefix(n.Err.Error(), n.Name) == strings.TrimPrefix(old.Err.Error(), old.Name)
 	}
 	a, b := c.newSide.id(n), c.oldSide.id(old)
 	return a == b && a != ""

@@ -43,7 +43,8 @@ type definedSpec struct {
 // undecided are the fields of definitions that decide when a unit is applied and what is done about failures, not what
 // it applies.
 var undecided = [...]string{
-	"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory", "test", "rollback",
+	"interval", "timeout", "retryInterval", "dependsOn", "wait", "healthChecks", "healthCheckExprs", "maxHistory",
+	"test", "rollback",
 	"driftDetection", "revisionHistoryLimit", "info", "uninstall",
 }
 
@@ -79,7 +80,8 @@ func (s definedSpec) deciding() []byte {
 			spec[field] = in
 		}
 	}
-	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
+	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"],
+		"name": nameOf(s.Object), "spec": spec}
 	return encode(s)
 }
 
@@ -118,7 +120,8 @@ func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, 
 func deciding(spec map[string]any) map[string]any {
 	decides := map[string]any{}
 	for _, field := range [...]string{
-		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
+		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include",
+		"ignore", "endpoint", "bucketName", "prefix",
 		"sources", "copy",
 	} {
 		if value, ok := spec[field]; ok {

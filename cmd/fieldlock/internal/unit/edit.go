@@ -96,7 +96,8 @@ func (e *edits) in(file string) []edit {
 		here, err := e.here.ReadFile(file)
 		there, _ := e.there.ReadFile(file)
 		if err == nil && len(here)+len(there) < maxEdited {
-			list = editsOf(file, slices.Collect(strings.Lines(string(here))), slices.Collect(strings.Lines(string(there))))
+			list = editsOf(file, slices.Collect(strings.Lines(string(here))),
+				slices.Collect(strings.Lines(string(there))))
 		}
 	}
 	e.files[file] = list

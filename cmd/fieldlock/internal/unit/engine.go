@@ -44,7 +44,8 @@ type closure struct {
 func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
-		results: map[string]*rendering{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: newRevisions(o.Repository),
+		results: map[string]*rendering{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{},
+		revisions: newRevisions(o.Repository),
 	}
 }
 
@@ -269,7 +270,8 @@ func (s *side) renderAll(units []*Unit) {
 // kinds returns all kinds of units by their names.
 func kinds() map[string]*kind {
 	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
+	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(),
+		applicationSets()} {
 		all[k.name] = k
 	}
 	return all

@@ -45,7 +45,8 @@ func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
 	for dir, c := range u.fetched {
 		files, err := client.Chart(c)
 		if err != nil {
-			return &rendered.NotCovered{File: u.File, Reason: fmt.Sprintf("its chart %s of %s cannot be fetched: %v", c, withoutUser(c.Repo), err)}
+			return &rendered.NotCovered{File: u.File,
+				Reason: fmt.Sprintf("its chart %s of %s cannot be fetched: %v", c, withoutUser(c.Repo), err)}
 		}
 		add(dir, files)
 	}
@@ -98,7 +99,8 @@ func (d *definer) fluxChart(h *flux.HelmRelease) (c fetch.Chart, reason string) 
 	}
 	for _, field := range [...]string{"secretRef", "certSecretRef", "proxySecretRef", "serviceAccountName"} {
 		if spec[field] != nil {
-			return c, fmt.Sprintf("the %s %s needs credentials (%s), which fieldlock does not read", h.Source.Kind, h.Source.Name, field)
+			return c, fmt.Sprintf("the %s %s needs credentials (%s), which fieldlock does not read",
+				h.Source.Kind, h.Source.Name, field)
 		}
 	}
 	if provider := text("provider"); provider != "" && provider != "generic" {

@@ -171,9 +171,13 @@ func (c *comparison) addValues() {
 		for _, f := range *side.into {
 			read[f.Path] = true
 		}
-		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool { return read[f.Path] || f.Err != nil })
+		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool {
+			return read[f.Path] || f.Err != nil
+		})
 		for _, f := range readable(c.parse(side.of, left, nil)) {
-			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] != nil && d.Object["kind"] != nil })
+			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool {
+				return d.Object["apiVersion"] != nil && d.Object["kind"] != nil
+			})
 			*side.into = append(*side.into, f)
 		}
 	}

@@ -78,7 +78,8 @@ func (s *side) claim() {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !rendered.Below(name, u.dir)) {
+			if u.owns == nil && !isBeside(u.Reads, name) ||
+				u.owns != nil && (u.owns(name) || !rendered.Below(name, u.dir)) {
 				claim(u, name)
 			}
 		}

@@ -82,11 +82,13 @@ func fluxKustomizations() *kind {
 		}
 		files, err := f.Files(t)
 		if i := slices.IndexFunc(files, spec.leftOut); err == nil && i >= 0 {
-			err = &rendered.NotCovered{File: u.File, Reason: "it reads " + files[i] + ", which its ExternalArtifact does not hold"}
+			err = &rendered.NotCovered{File: u.File,
+				Reason: "it reads " + files[i] + ", which its ExternalArtifact does not hold"}
 		}
 		return files, err
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
+		s *definedSpec) ([]rendered.Object, error) {
 		f, err := s.kustomization()
 		if err != nil {
 			return nil, err
@@ -111,7 +113,8 @@ func included(repository map[string]any, namespace string) (all []flux.Reference
 // lackIncluded notes that the files of other repositories, which the source includes, are not in the tree.
 func (s *definedSpec) lackIncluded(lacking *rendered.Lacking) {
 	if len(s.Included) > 0 {
-		lacking.Lacks(&rendered.NotCovered{Reason: "its source includes the GitRepository " + strings.Join(s.Included, ", ")})
+		lacking.Lacks(&rendered.NotCovered{Reason: "its source includes the GitRepository " +
+			strings.Join(s.Included, ", ")})
 	}
 }
 

@@ -19,7 +19,8 @@ func helmReleases() *kind {
 		if err != nil || h.Source.Kind == "" { // a patch of one: no API server stores it
 			return k.unread(d, o, err)
 		}
-		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true, Force: h.Force, Prune: true}
+		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true,
+			Force: h.Force, Prune: true}
 		spec := d.defines(o, h.ValuesFrom())
 		if h.Source.Kind == "HelmChart" {
 			if chart, ok := d.lookup(h.Source); ok {
@@ -70,7 +71,8 @@ func helmReleases() *kind {
 		u.lacking.Decides = helm.Decides(files)
 		return slices.Clone(files), at(u.File, err)
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
+		s *definedSpec) ([]rendered.Object, error) {
 		h, err := release(s)
 		if err != nil {
 			return nil, err

@@ -32,7 +32,8 @@ func (m images) add(value any) {
 			list, _ := member.([]any)
 			for _, item := range list {
 				container, _ := item.(map[string]any)
-				if image, _ := container["image"].(string); strings.HasSuffix(strings.ToLower(name), "containers") && image != "" {
+				if image, _ := container["image"].(string); strings.HasSuffix(strings.ToLower(name), "containers") &&
+					image != "" {
 					m.addParts(image)
 				}
 			}

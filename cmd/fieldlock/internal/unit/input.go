@@ -61,7 +61,8 @@ func (s *Side) selects(u *Unit) bool {
 		return true
 	}
 	for _, p := range s.Paths {
-		if rendered.Below(u.File, p) || u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return rendered.Below(name, p) }) {
+		if rendered.Below(u.File, p) ||
+			u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return rendered.Below(name, p) }) {
 			return true
 		}
 	}
@@ -117,7 +118,8 @@ func (s *side) isExpected(in *Side, name string) bool {
 		}
 		dir = path.Join(dir, step)
 		switch {
-		case step == "testdata", step == "golden", step == "__snapshots__", inModule && (step == "test" || step == "tests"):
+		case step == "testdata", step == "golden", step == "__snapshots__",
+			inModule && (step == "test" || step == "tests"):
 			return !slices.ContainsFunc(in.Paths, func(p string) bool { return rendered.Below(p, dir) })
 		}
 	}

@@ -40,7 +40,8 @@ func kustomizations() *kind {
 		}
 		return kustomize.Files(t, u.dir, o)
 	}
-	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, cluster *rendered.Cluster) ([]rendered.Object, error) {
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
+		cluster *rendered.Cluster) ([]rendered.Object, error) {
 		o := kustomize.Options{Cluster: *cluster, JSON: !job.Texts, Lacking: job.Lacking}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})

@@ -29,7 +29,8 @@ func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: s.applier(u, name), Found: true}
 	if by := s.deployer(u); by != nil {
 		ordinary.AppliedBy = s.applier(by, name)
-		ordinary.AppliedBy.Methods, ordinary.AppliedBy.Forced, ordinary.AppliedBy.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide}, false, false
+		ordinary.AppliedBy.Methods, ordinary.AppliedBy.Forced, ordinary.AppliedBy.Keeps = []tool.Method{tool.ServerSide,
+			tool.ClientSide}, false, false
 	}
 	if s.Tool != nil {
 		ordinary.AppliedBy = ordinary.AppliedBy.By(s.Tool(u.File))
@@ -55,7 +56,8 @@ func (s *side) deployer(u *Unit) *Unit {
 		return nil
 	}
 	for _, by := range slices.Concat(s.elsewhere, s.units) {
-		if by.missing == nil || by.unread || by.Kind != "Flux Kustomization" || by.dir == "." || !strings.HasSuffix("/"+u.dir, "/"+by.dir) {
+		if by.missing == nil || by.unread || by.Kind != "Flux Kustomization" || by.dir == "." ||
+			!strings.HasSuffix("/"+u.dir, "/"+by.dir) {
 			continue
 		}
 		f, err := flux.ParseKustomization(decode[definedSpec](by.spec).Object)
@@ -140,7 +142,8 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		return tool.Applier{Apply: "kubectl apply -k " + dir}
 	case "Flux Kustomization":
-		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune,
+			Apply: flux("flux reconcile kustomization")}
 	case "chart":
 		release, namespace := "RELEASE", "NAMESPACE"
 		spec := decode[chartSpec](u.spec)
@@ -154,7 +157,8 @@ func (u *Unit) applier(name string) tool.Applier {
 		for _, file := range spec.Values { // without them, Helm takes the values of the last release
 			apply += " -f " + shell.Quote(strings.TrimSuffix(name, u.File)+file)
 		}
-		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true, Unplaced: u.Namespace == "", Apply: apply}
+		return tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Lone: true,
+			Unplaced: u.Namespace == "", Apply: apply}
 	case "HelmRelease":
 		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace}
 		by.Apply = flux("flux reconcile helmrelease") + " --force" // also after failed upgrades
@@ -172,7 +176,8 @@ func (u *Unit) applier(name string) tool.Applier {
 		by.Methods = []tool.Method{tool.Method(u.Applier)}
 		return by
 	case "ApplicationSet": // what it prints are Applications, with the options of its template
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
+		return tool.Applier{Tool: tool.ArgoCD,
+			Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
 	}
 	return tool.Applier{}
 }

@@ -56,7 +56,8 @@ func means(r flux.Reference, object map[string]any) bool {
 // inOrder returns references sorted.
 func inOrder[V any](of map[flux.Reference]V) []flux.Reference {
 	return slices.SortedFunc(maps.Keys(of), func(a, b flux.Reference) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
 	})
 }
 
@@ -73,8 +74,9 @@ type candidates struct {
 
 func newCandidates(t Tree, shared *yamldoc.Shared, builtin func(group, kind string) bool) *candidates {
 	return &candidates{
-		tree: t, shared: shared, builtin: builtin, found: map[string][]fileObject{}, generates: map[string]map[string]string{},
-		makes: map[flux.Reference]map[string]string{},
+		tree: t, shared: shared, builtin: builtin, found: map[string][]fileObject{},
+		generates: map[string]map[string]string{},
+		makes:     map[flux.Reference]map[string]string{},
 	}
 }
 
@@ -138,7 +140,8 @@ func isReferred(object map[string]any) bool {
 // generated identifies, for each kustomization that generates an object, what it is generated from.
 func (c *candidates) generated(r flux.Reference) map[string]string {
 	key := r.Kind + "\x00" + r.Name
-	if all, known := c.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" || strings.Contains(r.Name, "$") {
+	if all, known := c.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" ||
+		strings.Contains(r.Name, "$") {
 		return all
 	}
 	if c.generators == nil {
@@ -214,7 +217,8 @@ func (c *candidates) isCustom(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	group, _, ok := strings.Cut(apiVersion, "/")
 	switch {
-	case !ok, group == "argoproj.io", strings.HasSuffix(group, ".toolkit.fluxcd.io"), group == "kustomize.config.k8s.io":
+	case !ok, group == "argoproj.io", strings.HasSuffix(group, ".toolkit.fluxcd.io"),
+		group == "kustomize.config.k8s.io":
 		return false
 	}
 	return c.builtin == nil || !c.builtin(group, kind)

@@ -150,5 +150,6 @@ func (c *comparison) copied(n *needed) []*Unit {
 // destination identifies the cluster that a unit is deployed to, if its definition names another one than its own.
 func (u *Unit) destination() string {
 	spec := decode[definedSpec](u.spec).Object["spec"]
-	return fmt.Sprint(fieldpath.Value(spec, "destination", "server"), fieldpath.Value(spec, "destination", "name"), fieldpath.Value(spec, "kubeConfig"))
+	return fmt.Sprint(fieldpath.Value(spec, "destination", "server"), fieldpath.Value(spec, "destination", "name"),
+		fieldpath.Value(spec, "kubeConfig"))
 }

@@ -36,7 +36,8 @@ type discovery struct {
 func (s *side) discover() {
 	d := &discovery{side: s, holds: map[string]bool{}, live: map[*Unit]bool{}, failed: map[*Unit]bool{}}
 	d.scan()
-	if len(d.holds) == 0 && !slices.ContainsFunc(s.units, func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
+	if len(d.holds) == 0 && !slices.ContainsFunc(s.units,
+		func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
 		return
 	}
 	roots := s.units
@@ -201,13 +202,17 @@ func (d *discovery) index(u *Unit) {
 
 // isRead reports whether another unit that counts reads the file of a unit.
 func (d *discovery) isRead(u *Unit, counts func(by *Unit) bool) bool {
-	return slices.ContainsFunc(d.readers[u.File], func(by *Unit) bool { return by != u && by.id() != u.id() && counts(by) })
+	return slices.ContainsFunc(d.readers[u.File], func(by *Unit) bool {
+		return by != u && by.id() != u.id() && counts(by)
+	})
 }
 
 // isPatch reports whether the file of a unit is only input of others, such as a patch of many definitions: nothing is
 // defined as it is written there.
 func (d *discovery) isPatch(u *Unit) bool {
-	readers := slices.DeleteFunc(slices.Clone(d.readers[u.File]), func(by *Unit) bool { return by == u || by.id() == u.id() })
+	readers := slices.DeleteFunc(slices.Clone(d.readers[u.File]), func(by *Unit) bool {
+		return by == u || by.id() == u.id()
+	})
 	return len(readers) > 0 && !slices.ContainsFunc(readers, func(by *Unit) bool { return !by.lacking.Inputs[u.File] })
 }
 
@@ -266,7 +271,8 @@ func (s *side) widen(u *Unit, err error) {
 	dirs := u.kind.deploys(u)
 	u.Reads = slices.Clone(u.Reads)
 	for _, name := range u.in(s.tree).Paths() {
-		if (manifest.HasObjects(name) || path.Ext(name) == ".tpl") && slices.ContainsFunc(dirs, func(dir string) bool { return rendered.Below(name, dir) }) {
+		if (manifest.HasObjects(name) || path.Ext(name) == ".tpl") &&
+			slices.ContainsFunc(dirs, func(dir string) bool { return rendered.Below(name, dir) }) {
 			u.Reads = append(u.Reads, name)
 		}
 	}

@@ -24,7 +24,9 @@ func (s *side) place(u *Unit, o Object) *yamldoc.Document {
 	if file == "" || u.tree != nil {
 		file = u.File
 	}
-	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position { return origin.written(steps).Position })
+	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position {
+		return origin.written(steps).Position
+	})
 	d.Unknown = o.Unknown
 	d.Place = func(steps []any) yamldoc.Place {
 		at := origin.place(steps)
@@ -63,9 +65,11 @@ func (o *origin) place(steps []any) yamldoc.Place {
 		case found == nil:
 			continue
 		case !sure && touches(list, o.unit.File, yamldoc.Position{Line: o.unit.line()}):
-			return yamldoc.Place{File: o.unit.File, Position: yamldoc.Position{Line: o.unit.line(), Column: 1}, From: written.File}
+			return yamldoc.Place{File: o.unit.File, Position: yamldoc.Position{Line: o.unit.line(), Column: 1},
+				From: written.File}
 		case !sure:
-			return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1}, From: written.File}
+			return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1},
+				From: written.File}
 		}
 		return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1}}
 	}
@@ -129,7 +133,8 @@ func (o *origin) find() {
 		if !manifest.HasObjects(file) || isKustomization(file) {
 			continue
 		}
-		if d := o.largest(file); d != nil && (o.source == nil || len(d.Object) > len(o.source.Object) || fits(d, o.object) > fits(o.source, o.object)) {
+		if d := o.largest(file); d != nil &&
+			(o.source == nil || len(d.Object) > len(o.source.Object) || fits(d, o.object) > fits(o.source, o.object)) {
 			if o.source == nil || fits(d, o.object) >= fits(o.source, o.object) {
 				o.file, o.source = file, d
 			}

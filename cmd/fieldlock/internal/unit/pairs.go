@@ -99,7 +99,9 @@ func (c *comparison) forced(old *Unit) unitPair {
 // wasDefined returns the unit of OLD whose definition is that of a unit, perhaps in another file.
 func (c *comparison) wasDefined(n, old *Unit) *Unit {
 	if old == nil {
-		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
+		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool {
+			return u.String() == n.String() && c.news.byKey[u.key()] == nil
+		})
 		if i >= 0 {
 			return c.olds.units[i]
 		}
@@ -112,7 +114,8 @@ func (c *comparison) wasDefined(n, old *Unit) *Unit {
 func (c *comparison) keepMeaning(n, old *Unit) {
 	keeps := map[flux.Reference]string{}
 	for r, was := range old.refers {
-		if now := n.refers[r]; now != nil && len(was.files) > 0 && !slices.Contains(now.files, was.files[0]) && now.contents[was.files[0]] != "" {
+		if now := n.refers[r]; now != nil && len(was.files) > 0 && !slices.Contains(now.files, was.files[0]) &&
+			now.contents[was.files[0]] != "" {
 			keeps[r] = was.files[0]
 		}
 	}
@@ -130,10 +133,12 @@ func (n *Unit) unsure(old *Unit) string {
 		if was == nil {
 			continue
 		}
-		for _, file := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(now.contents)), maps.Keys(was.contents))) {
+		for _, file := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(now.contents)),
+			maps.Keys(was.contents))) {
 			content, before := now.contents[file], was.contents[file]
 			counts := content != "" && !now.apart[file] || before != "" && !was.apart[file]
-			if counts && content != before && (content != "" && content != now.content() || before != "" && before != was.content()) {
+			if counts && content != before &&
+				(content != "" && content != now.content() || before != "" && before != was.content()) {
 				return file
 			}
 		}

@@ -21,9 +21,13 @@ func (c *comparison) addPredecessors() {
 	wanted := identities{}
 	wanted.add(c.out.New)
 	for _, as := range objectsOf(c.out.Old) {
-		wanted[as.id] = slices.DeleteFunc(wanted[as.id], func(namespace string) bool { return namespace == as.namespace })
+		wanted[as.id] = slices.DeleteFunc(wanted[as.id], func(namespace string) bool {
+			return namespace == as.namespace
+		})
 	}
-	maps.DeleteFunc(wanted, func(id identity, namespaces []string) bool { return len(namespaces) == 0 || id.name == "" })
+	maps.DeleteFunc(wanted, func(id identity, namespaces []string) bool {
+		return len(namespaces) == 0 || id.name == ""
+	})
 	if len(wanted) == 0 {
 		return
 	}
@@ -40,7 +44,8 @@ func (c *comparison) otherFiles(wanted identities) {
 	}
 	for _, f := range c.oldSide.Others() {
 		now := kept[f.Path]
-		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.sameContent(now, &f) || c.olds.isInput(f.Path) {
+		if f.Err != nil || c.engine.Exclude != nil && c.engine.Exclude(f.Path) ||
+			now != nil && c.sameContent(now, &f) || c.olds.isInput(f.Path) {
 			continue
 		}
 		stays := identities{}
@@ -55,7 +60,8 @@ func (c *comparison) otherFiles(wanted identities) {
 func (c *comparison) otherUnits(wanted identities) {
 	for _, u := range c.olds.units {
 		now := c.news.byKey[u.key()]
-		if c.oldSide.selects(u) || now != nil && (c.newSide.selects(now) || now.digest(c.news.tree) == u.digest(c.olds.tree)) {
+		if c.oldSide.selects(u) || now != nil &&
+			(c.newSide.selects(now) || now.digest(c.news.tree) == u.digest(c.olds.tree)) {
 			continue
 		}
 		files, stays := c.olds.files(u), identities{}

@@ -57,7 +57,8 @@ func (d *reading) define(o Object) *Unit {
 	if u == nil {
 		return nil
 	}
-	if u.parent, u.keeps, u.refers, u.unclear = d.unit.parent, d.unit.keeps, d.refers, d.unclear; u.File == "" && u.parent != nil {
+	if u.parent, u.keeps, u.refers, u.unclear = d.unit.parent, d.unit.keeps, d.refers, d.unclear; u.File == "" &&
+		u.parent != nil {
 		u.File = u.parent.File
 	}
 	d.close(u)
@@ -106,7 +107,8 @@ func (d *reading) meaning(r flux.Reference) *meaning {
 		}
 	}
 	if m.differ() {
-		d.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s", r.Kind, r.Name, strings.Join(m.files, " or "))
+		d.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s",
+			r.Kind, r.Name, strings.Join(m.files, " or "))
 	}
 	if len(m.files) > 0 {
 		m.object = objects[m.files[0]]
@@ -119,7 +121,9 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 	return !slices.ContainsFunc(s.appliers(u), func(by *Unit) bool {
 		readers := s.readers[file]
 		return len(readers) == 0 && !s.isOtherCluster(by, file) ||
-			slices.ContainsFunc(readers, func(p *Unit) bool { return !p.clashes(by) && !s.isOtherCluster(by, p.root().File) })
+			slices.ContainsFunc(readers, func(p *Unit) bool {
+				return !p.clashes(by) && !s.isOtherCluster(by, p.root().File)
+			})
 	})
 }
 
@@ -131,7 +135,9 @@ func (s *side) isOtherCluster(u *Unit, file string) bool {
 	for !rendered.Below(root, path.Dir(dir)) {
 		dir = path.Dir(dir)
 	}
-	return slices.ContainsFunc(s.defined, func(other *Unit) bool { return rendered.Below(other.File, dir) && other.clashes(u) })
+	return slices.ContainsFunc(s.defined, func(other *Unit) bool {
+		return rendered.Below(other.File, dir) && other.clashes(u)
+	})
 }
 
 // isOwn reports whether the root that applies a unit applies a file, too. Roots in one directory count as one.
@@ -206,7 +212,9 @@ func (s *side) printers(u *Unit, m *meaning) []*Unit {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(p *Unit) bool { return p.clashes(u) || s.isOtherCluster(u, p.root().File) })
-	own := slices.DeleteFunc(slices.Clone(all), func(p *Unit) bool { return path.Dir(p.root().File) != path.Dir(u.root().File) })
+	own := slices.DeleteFunc(slices.Clone(all), func(p *Unit) bool {
+		return path.Dir(p.root().File) != path.Dir(u.root().File)
+	})
 	if len(own) > 0 {
 		return own
 	}
@@ -257,7 +265,8 @@ func (s *side) resolve(u *Unit) {
 		}
 		if len(contents) > 1 {
 			by := slices.Sorted(maps.Values(contents))
-			unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s", r.Kind, r.Name, strings.Join(by, ", "))
+			unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s",
+				r.Kind, r.Name, strings.Join(by, ", "))
 		}
 	}
 	if len(printed) > 0 {

@@ -92,7 +92,8 @@ func (c *comparison) noteLookups(p unitPair) {
 		scan(p.new.in(c.news.tree), name, func(data []byte) {
 			if slices.ContainsFunc(action.FindAll(data, -1), asking.Match) {
 				c.out.Warnings = append(c.out.Warnings, c.news.tree.Name(name)+
-					": it asks the cluster with lookup, which finds nothing here; in a cluster, the template may print something else")
+					": it asks the cluster with lookup, which finds nothing here; in a cluster, the template may "+
+					"print something else")
 			}
 		})
 	}

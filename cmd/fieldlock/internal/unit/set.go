@@ -81,7 +81,8 @@ func Load(in *Side, o Options) (*Set, error) {
 	}
 	for _, f := range excluded {
 		if !alone && !s.isInput(f.Path) {
-			set.NotCovered = append(set.NotCovered, result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
+			set.NotCovered = append(set.NotCovered,
+				result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
 		}
 	}
 	for _, f := range in.Files {
@@ -93,7 +94,8 @@ func Load(in *Side, o Options) (*Set, error) {
 			continue
 		}
 		if reason := unreadable(&f); reason != "" && !o.Plain {
-			set.NotCovered = append(set.NotCovered, result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+			set.NotCovered = append(set.NotCovered,
+				result.NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
 			continue
 		}
 		set.Files = append(set.Files, f)

@@ -129,12 +129,14 @@ func (c *comparison) words(t Tree, name string) *fileDefinitions {
 // mayBeIn reports whether a file with some words may hold something that is needed; nil for a file whose words are not
 // known.
 func (n *needed) mayBeIn(w *fileDefinitions) bool {
-	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) || len(n.judged) > 0 && (w == nil || w.crds)
+	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) ||
+		len(n.judged) > 0 && (w == nil || w.crds)
 }
 
 // in reports whether a text may hold something that is needed.
 func (n *needed) in(data []byte) bool {
-	if n.policies && mentions(data, policyKind) || slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) {
+	if n.policies && mentions(data, policyKind) ||
+		slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) {
 		return true
 	}
 	for of := range n.read {
@@ -168,7 +170,8 @@ func (n *needed) has(d *yamldoc.Document) bool {
 		kind := fieldpath.Text(d.Object, "spec", "names", "kind")
 		return n.judged[[2]string{group, kind}] || group == "" || kind == ""
 	}
-	return strings.HasPrefix(id.kind, policyKind) || n.read[[2]string{apiVersion, id.kind}] || slices.Contains(n.names, [2]string{id.kind, id.name})
+	return strings.HasPrefix(id.kind, policyKind) || n.read[[2]string{apiVersion, id.kind}] ||
+		slices.Contains(n.names, [2]string{id.kind, id.name})
 }
 
 // needCRD makes n need the CRDs of a kind, if it is not one of Kubernetes' own.

@@ -47,7 +47,8 @@ func (s *side) placeEdit(n *result.NotCovered, u *Unit) {
 // mistake returns the error of a unit that its tool refuses.
 func (s *side) mistake(u *Unit, err error) error {
 	file, line, reason := u.place(err)
-	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
+	return &yamldoc.Error{File: s.tree.Name(file), Line: line,
+		Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
 }
 
 // textOf describes what a side has of a file or unit, and of all files that the unit reads.

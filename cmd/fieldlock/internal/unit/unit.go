@@ -179,7 +179,8 @@ func (k *kind) unread(d *definer, o Object, err error) *Unit {
 	}
 	return &Unit{
 		Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, spec: encode(d.defines(o, nil)), unread: true,
-		missing: &rendered.NotCovered{File: o.File, Reason: "a field of its definition has the wrong type, " + wrong.Value},
+		missing: &rendered.NotCovered{File: o.File,
+			Reason: "a field of its definition has the wrong type, " + wrong.Value},
 	}
 }
 
@@ -189,7 +190,8 @@ const maxJob = 128 << 20
 // job returns the job that renders the unit from a tree.
 func (u *Unit) job(t Tree) (*worker.Job, error) {
 	t = u.in(t)
-	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
+	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{},
+		Links: map[string]string{}}
 	size := 0
 	for _, name := range u.Reads {
 		if rendered.Below(name, helm.Fetched) {
@@ -370,7 +372,8 @@ func at(file string, err error) error {
 }
 
 // renderer returns a worker's renderer for a specification of type T.
-func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, spec *T) ([]rendered.Object, error)) worker.Renderer {
+func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, spec *T) ([]rendered.Object,
+	error)) worker.Renderer {
 	return func(ctx context.Context, files fstest.MapFS, job *worker.Job) ([]rendered.Object, error) {
 		spec := new(T)
 		if err := json.Unmarshal(job.Spec, spec); err != nil {

@@ -37,7 +37,8 @@ func (c *comparison) addUnread() {
 		case !c.newSide.names(name) && !c.oldSide.names(name), !manifest.HasObjects(name) && path.Ext(name) != ".tpl":
 			continue
 		case manifest.IsHidden(name):
-			if !accounted[name] && len(readers[name]) == 0 && differs() && (c.news.isHiddenManifest(name) || c.olds.isHiddenManifest(name)) {
+			if !accounted[name] && len(readers[name]) == 0 && differs() &&
+				(c.news.isHiddenManifest(name) || c.olds.isHiddenManifest(name)) {
 				reason = "it is in a hidden directory, and no unit reads it"
 			}
 		case !c.engine.Plain && namedAsValues(name) && differs() && (c.news.areValues(name) || c.olds.areValues(name)):
@@ -60,7 +61,8 @@ func (c *comparison) addUnread() {
 }
 
 // manifestFields match the fields that each manifest has.
-var manifestFields = [...]*regexp.Regexp{regexp.MustCompile(`(?m)^[\s{-]*"?apiVersion"?\s*:`), regexp.MustCompile(`(?m)^[\s{-]*"?kind"?\s*:|,\s*"kind"\s*:`)}
+var manifestFields = [...]*regexp.Regexp{regexp.MustCompile(`(?m)^[\s{-]*"?apiVersion"?\s*:`),
+	regexp.MustCompile(`(?m)^[\s{-]*"?kind"?\s*:|,\s*"kind"\s*:`)}
 
 // isHiddenManifest reports whether a file in a hidden directory is a manifest, a template of one, or a part of a chart
 // or kustomization there. The directory .github belongs to GitHub, which deploys nothing to a cluster.
@@ -69,7 +71,8 @@ func (s *side) isHiddenManifest(name string) (found bool) {
 		return false
 	}
 	for dir := path.Dir(name); isHidden(dir); dir = path.Dir(dir) {
-		if exists(s.tree, path.Join(dir, "Chart.yaml")) || isDir(s.tree, path.Join(dir, "templates")) || exists(s.tree, path.Join(dir, "kustomization.yaml")) {
+		if exists(s.tree, path.Join(dir, "Chart.yaml")) || isDir(s.tree, path.Join(dir, "templates")) ||
+			exists(s.tree, path.Join(dir, "kustomization.yaml")) {
 			return true
 		}
 	}
@@ -87,7 +90,8 @@ func namedAsValues(name string) bool {
 	base := path.Base(name)
 	stem := strings.TrimSuffix(base, ext)
 	return path.Base(path.Dir(name)) == "values" ||
-		stem != "values" && (strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")) && base != "values.schema.json"
+		stem != "values" && (strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")) &&
+			base != "values.schema.json"
 }
 
 // areValues reports whether a file is beside the Chart.yaml of an application, or in a directory for values there.

@@ -59,7 +59,9 @@ func (c *comparison) addWritten() {
 	identify(olds, inOld)
 	for _, files := range [][]manifest.File{news, olds} {
 		for i := range files {
-			files[i].Documents = slices.DeleteFunc(files[i].Documents, func(d *yamldoc.Document) bool { return inNew[ids[d]] && inOld[ids[d]] })
+			files[i].Documents = slices.DeleteFunc(files[i].Documents, func(d *yamldoc.Document) bool {
+				return inNew[ids[d]] && inOld[ids[d]]
+			})
 		}
 	}
 	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, news...), append(c.out.OldWritten, olds...)
@@ -106,7 +108,8 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 		}
 		if prints, before := c.news.files(n), c.olds.files(old); prints != nil && before != nil {
 			c.out.Readers[key] = []string{n.String()}
-			c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, prints...), append(c.out.OldWritten, before...)
+			c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten,
+				prints...), append(c.out.OldWritten, before...)
 		}
 	}
 }

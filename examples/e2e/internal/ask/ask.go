@@ -49,7 +49,8 @@ func New(ctx context.Context, config *rest.Config, namespace string) (*Server, e
 	s := &Server{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups)}
 	for _, needed := range []map[string]any{
 		{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}},
-		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}},
+		{"apiVersion": "v1", "kind": "ServiceAccount",
+			"metadata": map[string]any{"name": "default", "namespace": namespace}},
 	} {
 		if err := s.apply(ctx, needed); err != nil {
 			return nil, err
@@ -193,7 +194,8 @@ func (s *Server) apply(ctx context.Context, obj map[string]any, dryRun ...string
 	if err != nil {
 		return err
 	}
-	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: "case", Force: true, DryRun: dryRun})
+	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj},
+		metav1.ApplyOptions{FieldManager: "case", Force: true, DryRun: dryRun})
 	return err
 }
 
@@ -209,7 +211,8 @@ func (s *Server) replace(ctx context.Context, obj map[string]any, dryRun ...stri
 	}
 	put := (&unstructured.Unstructured{Object: obj}).DeepCopy()
 	put.SetResourceVersion(live.GetResourceVersion())
-	_, err = resource.Update(ctx, put, metav1.UpdateOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore, DryRun: dryRun})
+	_, err = resource.Update(ctx, put,
+		metav1.UpdateOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore, DryRun: dryRun})
 	return err
 }
 
@@ -221,14 +224,16 @@ func (s *Server) Remove(ctx context.Context, obj map[string]any) {
 	}
 	grace := int64(0)
 	for range 1000 {
-		if err := resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
+		if err := resource.Delete(ctx, name,
+			metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
 			return
 		}
 		if obj["kind"] == "Namespace" {
 			return // a controller that the test server does not have empties it
 		}
 		if obj["kind"] != "CustomResourceDefinition" { // the API server itself runs its finalizer
-			_, _ = resource.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, _ = resource.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{})
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -241,7 +246,8 @@ func Bare(crd map[string]any) {
 	delete(spec, "conversion")
 	delete(crd, "status")
 	metadata, _ := crd["metadata"].(map[string]any)
-	crd["metadata"] = map[string]any{"name": metadata["name"], "annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, experimental"}}
+	crd["metadata"] = map[string]any{"name": metadata["name"],
+		"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, experimental"}}
 	versions, _ := spec["versions"].([]any)
 	for _, v := range versions {
 		delete(v.(map[string]any), "selectableFields")
@@ -262,7 +268,8 @@ func (s *Server) Established(ctx context.Context, obj map[string]any) error {
 		}
 		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
 		for _, c := range conditions {
-			if condition, ok := c.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
+			if condition, ok := c.(map[string]any); ok && condition["type"] == "Established" &&
+				condition["status"] == "True" {
 				return s.serves(ctx, stored.Object)
 			}
 		}

@@ -78,7 +78,8 @@ func (s *Server) version(v apiextensionsv1.CustomResourceDefinitionVersion) (*ve
 		return nil, errors.New("no schema")
 	}
 	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, props, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema,
+		props, nil); err != nil {
 		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(props)
@@ -100,7 +101,8 @@ func (s *Server) version(v apiextensionsv1.CustomResourceDefinitionVersion) (*ve
 		}
 	}
 	gvk := schema.GroupVersionKind{Group: s.group, Version: v.Name, Kind: s.kind}
-	object := customresource.NewStrategy(typer{}, s.namespaced, gvk, validator, statusValidator, structural, status, nil, nil)
+	object := customresource.NewStrategy(typer{}, s.namespaced, gvk, validator, statusValidator,
+		structural, status, nil, nil)
 	made := &version{structural: structural, object: object}
 	if status != nil {
 		made.status = customresource.NewStatusStrategy(object)
@@ -218,7 +220,8 @@ func (s *Server) coerce(u *unstructured.Unstructured, lenient bool) ([]string, e
 	}
 	structural := s.versions[u.GroupVersionKind().Version].structural
 	if !s.preserve {
-		unknown = append(unknown, pruning.PruneWithOptions(u.Object, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+		unknown = append(unknown, pruning.PruneWithOptions(u.Object, structural, true,
+			structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 		defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, structural)
 	}
 	invalid, more := objectmeta.CoerceWithOptions(nil, u.Object, structural, false, objectmeta.CoerceOptions{

@@ -189,7 +189,8 @@ func (k *kind) replace(ctx context.Context, document obj) error {
 	}
 	for i := range 200 {
 		old := k.stored[i%len(k.stored)].object
-		if err := k.server.Request(ctx, tool.Replace, k.as(old, "fresh"), nil, metav1.DryRunAll); apierrors.IsInvalid(err) {
+		if err := k.server.Request(ctx, tool.Replace, k.as(old, "fresh"),
+			nil, metav1.DryRunAll); apierrors.IsInvalid(err) {
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -265,7 +266,8 @@ func (k *kind) compare() error {
 			return err
 		}
 		k.count("new objects that check cannot read ("+string(by)+")", len(report.Errors))
-		k.count("not compared by check: equal, or the old object lacks a required field ("+string(by)+")", len(updates)-report.Updated)
+		k.count("not compared by check: equal, or the old object lacks a required field ("+string(by)+")",
+			len(updates)-report.Updated)
 		for _, v := range report.Violations {
 			a := updates[path.Base(v.Object)]
 			a.violations = append(a.violations, v)
@@ -355,7 +357,8 @@ func (k *kind) asAlone(a *asked) bool {
 		_, name, _ := strings.Cut(fmt.Sprint(a.new["apiVersion"]), "/")
 		version, _ := k.crd.Version(name)
 		if filled, err := prepare.New(version).Prepare(a.new); err == nil {
-			broken, _ := celrun.New(version.Schema, func(r celrun.Rule) bool { return !celrun.Transition(r) }).ValidateUpdate(filled, nil)
+			broken, _ := celrun.New(version.Schema,
+				func(r celrun.Rule) bool { return !celrun.Transition(r) }).ValidateUpdate(filled, nil)
 			for _, b := range broken {
 				alone = append(alone, b.Message)
 			}

@@ -42,8 +42,9 @@ func main() {
 	klog.LogToStderr(false)
 	ctx := context.Background()
 	var err error
-	if o.server, err = ask.New(ctx, &rest.Config{Host: *server, BearerToken: *token, QPS: -1, WarningHandler: rest.NoWarnings{},
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, namespace); err == nil {
+	if o.server, err = ask.New(ctx,
+		&rest.Config{Host: *server, BearerToken: *token, QPS: -1, WarningHandler: rest.NoWarnings{},
+			TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, namespace); err == nil {
 		err = o.run(ctx, flag.Args(), *workers)
 	}
 	if err != nil {

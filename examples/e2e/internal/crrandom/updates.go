@@ -36,7 +36,8 @@ func newChanges(r *rand.Rand, v *crd.Version) *changes {
 		ruled = append(ruled, rule.SchemaPath)
 	}
 	for path := range schema.Nodes(v.Schema) {
-		if path != "" && !strings.HasPrefix(path, "/properties/status") && !strings.HasPrefix(path, "/properties/metadata") {
+		if path != "" && !strings.HasPrefix(path, "/properties/status") &&
+			!strings.HasPrefix(path, "/properties/metadata") {
 			others = append(others, path)
 		}
 	}
@@ -236,7 +237,8 @@ func otherDefault(r *rand.Rand, s obj) {
 func loosen(r *rand.Rand, s obj, isRoot, keyed bool) {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		switch name {
-		case "type", "properties", "items", "additionalProperties", "default", "nullable", "x-kubernetes-preserve-unknown-fields",
+		case "type", "properties", "items", "additionalProperties", "default", "nullable",
+			"x-kubernetes-preserve-unknown-fields",
 			"x-kubernetes-int-or-string", "x-kubernetes-embedded-resource",
 			"x-kubernetes-map-type", "x-kubernetes-list-type", "x-kubernetes-list-map-keys":
 		case "required":
@@ -251,9 +253,11 @@ func loosen(r *rand.Rand, s obj, isRoot, keyed bool) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		below, _ := properties[name].(obj)
 		switch {
-		case (isRoot || s["x-kubernetes-embedded-resource"] != nil) && (name == "apiVersion" || name == "kind" || name == "metadata" || name == "status"):
+		case (isRoot || s["x-kubernetes-embedded-resource"] != nil) &&
+			(name == "apiVersion" || name == "kind" || name == "metadata" || name == "status"):
 		case keyed && below["type"] != "object":
-		case r.IntN(12) == 0 && below["x-kubernetes-embedded-resource"] == nil && !strings.Contains(fmt.Sprint(below), "x-kubernetes-list-"):
+		case r.IntN(12) == 0 && below["x-kubernetes-embedded-resource"] == nil &&
+			!strings.Contains(fmt.Sprint(below), "x-kubernetes-list-"):
 			properties[name] = obj{"x-kubernetes-preserve-unknown-fields": true}
 		default:
 			loosen(r, below, false, false)

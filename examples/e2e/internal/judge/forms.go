@@ -48,9 +48,13 @@ func (c *changer) respell(manifest map[string]any) {
 				}
 				switch text, _ := value[name].(string); {
 				case name == "serviceAccountName" && text != "":
-					all = append(all, func() { value["serviceAccount"] = text }, func() { rename(value, name, "serviceAccount") })
+					all = append(all, func() { value["serviceAccount"] = text }, func() {
+						rename(value, name, "serviceAccount")
+					})
 				case name == "serviceAccount" && text != "":
-					all = append(all, func() { value["serviceAccountName"] = text }, func() { rename(value, name, "serviceAccountName") })
+					all = append(all, func() { value["serviceAccountName"] = text }, func() {
+						rename(value, name, "serviceAccountName")
+					})
 				case name == "clusterIP" && text != "":
 					all = append(all, func() { value["clusterIPs"] = []any{text} })
 				}
@@ -99,7 +103,8 @@ func forms(parent, name string, value any) []any {
 		}
 	case "acquireTime", "renewTime":
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return []any{at.UTC().Format(time.RFC3339), at.In(time.FixedZone("", 3600)).Format(time.RFC3339Nano), at.UTC().Format("2006-01-02T15:04:05.000000Z07:00")}
+			return []any{at.UTC().Format(time.RFC3339), at.In(time.FixedZone("", 3600)).Format(time.RFC3339Nano),
+				at.UTC().Format("2006-01-02T15:04:05.000000Z07:00")}
 		}
 	case "apiGroup":
 		return []any{"", nil}

@@ -56,7 +56,8 @@ func (j *Judge) Create(manifest map[string]any) (stored *Stored, err error) {
 		return nil, fmt.Errorf("there is no code for %s", gvk.Kind)
 	}
 	hub := schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal}
-	fields, err := managedfields.NewDefaultFieldManager(code.converter, code.scheme, code.scheme, code.scheme, gvk, hub, "", nil)
+	fields, err := managedfields.NewDefaultFieldManager(code.converter, code.scheme, code.scheme,
+		code.scheme, gvk, hub, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,8 @@ func (s *Stored) roundTrip(object runtime.Object) (runtime.Object, error) {
 func (s *Stored) context(manifest map[string]any) context.Context {
 	namespace := (&unstructured.Unstructured{Object: manifest}).GetNamespace()
 	ctx := request.WithNamespace(context.Background(), namespace)
-	return request.WithRequestInfo(ctx, &request.RequestInfo{APIGroup: s.gvk.Group, APIVersion: s.gvk.Version, Namespace: namespace})
+	return request.WithRequestInfo(ctx,
+		&request.RequestInfo{APIGroup: s.gvk.Group, APIVersion: s.gvk.Version, Namespace: namespace})
 }
 
 // admit does what admission plugins do: the service account of a Pod.

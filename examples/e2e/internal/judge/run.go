@@ -43,7 +43,8 @@ func (j *Judge) Objects() Create {
 // Run makes random updates of a kind until n were answered, and compares package builtin with the answers for one way
 // of applying. Objects that no server would take are left out: other validation refuses them. A seed gives the same
 // updates each time.
-func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
+func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int,
+	seed uint64) (Result, error) {
 	r := Result{Kind: kind}
 	own, err := ownCases()
 	if err != nil {
@@ -118,7 +119,8 @@ func (r *Result) judge(verdict result.Verdict, refused error, newObj, oldObj map
 		return
 	}
 	if len(r.Disagreements) < 5 {
-		r.Disagreements = append(r.Disagreements, fmt.Sprintf("%s\n  old %s\n  new %s", cut(what), Show(oldObj), Show(newObj)))
+		r.Disagreements = append(r.Disagreements,
+			fmt.Sprintf("%s\n  old %s\n  new %s", cut(what), Show(oldObj), Show(newObj)))
 	}
 }
 

@@ -46,7 +46,8 @@ func run(server, token, folder, only, out string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, "default")
+	s, err := ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{},
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, "default")
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,8 @@ func (r *repository) blob(id string) ([]byte, error) {
 
 // versions returns the blobs that each YAML file had, oldest first, in the order of the files' names.
 func (r *repository) versions() ([][]string, error) {
-	out, err := exec.Command("git", "--git-dir="+r.dir, "log", "--reverse", "--no-renames", "--raw", "--no-abbrev", "--format=", "--", "*.yaml", "*.yml").Output()
+	out, err := exec.Command("git", "--git-dir="+r.dir, "log", "--reverse", "--no-renames", "--raw", "--no-abbrev",
+		"--format=", "--", "*.yaml", "*.yml").Output()
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,8 @@ func (h *history) documents(data []byte) map[string]document {
 			continue
 		}
 		metadata, _ := object["metadata"].(map[string]any)
-		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || (tool.Applier{}).Recreated(object) {
+		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) ||
+			(tool.Applier{}).Recreated(object) {
 			continue
 		}
 		id := fmt.Sprint(kindOf(object), " ", metadata["namespace"], "/", metadata["name"])
@@ -238,7 +239,8 @@ func (h *history) judge(ctx context.Context, u update) {
 	if err != nil {
 		h.notValid++
 		if h.verbose || !errors.Is(err, ask.ErrNotValid) {
-			h.print("NOT VALID", strings.SplitN(err.Error(), "\n", 3)[min(1, strings.Count(err.Error(), "\n"))], u, h.verbose && !errors.Is(err, ask.ErrNotValid))
+			h.print("NOT VALID", strings.SplitN(err.Error(), "\n", 3)[min(1, strings.Count(err.Error(), "\n"))], u,
+				h.verbose && !errors.Is(err, ask.ErrNotValid))
 		}
 		return
 	}
@@ -255,12 +257,15 @@ func (h *history) judge(ctx context.Context, u update) {
 		h.named++
 		if !sameCause(report, answer) {
 			h.otherCauses++
-			h.print("OTHER CAUSE", fmt.Sprint(report.Violations[0].Path, ": ", report.Violations[0].Message, " / server: ", answer), u, true)
+			h.print("OTHER CAUSE", fmt.Sprint(report.Violations[0].Path, ": ", report.Violations[0].Message,
+				" / server: ", answer), u, true)
 		}
 	case len(report.Unknown) > 0:
 		h.unknown++
 		if h.verbose || answer.Refused {
-			h.print(fmt.Sprintf("UNKNOWN (refused: %t)", answer.Refused), fmt.Sprint(report.Unknown[0].Path, ": ", report.Unknown[0].Message, " / server: ", answer), u, h.verbose)
+			h.print(fmt.Sprintf("UNKNOWN (refused: %t)", answer.Refused),
+				fmt.Sprint(report.Unknown[0].Path, ": ", report.Unknown[0].Message, " / server: ", answer), u,
+				h.verbose)
 		}
 	case refuses:
 		h.falseAlarms++
@@ -286,7 +291,8 @@ func (h *history) check(u update) (*compare.Report, error) {
 	if h.clientSide {
 		by = tool.ClientSide
 	}
-	report, err := compare.Check(compare.Input{New: file("new.yaml", u.new.text), Old: file("old.yaml", u.old.text)}, compare.Options{Builtin: h.kinds, Applier: by, Now: time.Now()})
+	report, err := compare.Check(compare.Input{New: file("new.yaml", u.new.text), Old: file("old.yaml", u.old.text)},
+		compare.Options{Builtin: h.kinds, Applier: by, Now: time.Now()})
 	switch {
 	case err != nil:
 		return nil, err
@@ -308,7 +314,8 @@ func sameCause(report *compare.Report, answer kindcase.Answer) bool {
 	for _, v := range report.Violations {
 		found := len(answer.Causes) == 0
 		for _, cause := range answer.Causes {
-			found = found || strings.HasPrefix(v.Path, cause.Field) || strings.HasPrefix(cause.Field, v.Path) || strings.Contains(cause.Message, after(v.Message))
+			found = found || strings.HasPrefix(v.Path, cause.Field) || strings.HasPrefix(cause.Field, v.Path) ||
+				strings.Contains(cause.Message, after(v.Message))
 		}
 		if !found {
 			return false

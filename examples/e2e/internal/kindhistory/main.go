@@ -38,7 +38,9 @@ func main() {
 	namespace := flag.String("namespace", "default", "where to make the objects")
 	verbose := flag.Bool("v", false, "print what is not valid, and what is unknown")
 	flag.Parse()
-	if err := run(*dir, *server, *token, *minor, &history{custom: map[schema.GroupKind]custom{}, skip: max(*skip, 1), strangers: *strangers, clientSide: *client, most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}, flag.Args()); err != nil {
+	if err := run(*dir, *server, *token, *minor,
+		&history{custom: map[schema.GroupKind]custom{}, skip: max(*skip, 1), strangers: *strangers, clientSide: *client,
+			most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -50,7 +52,8 @@ func run(dir, server, token, minor string, h *history, crds []string) error {
 	if h.kinds, err = builtin.For(minor); err != nil {
 		return err
 	}
-	h.server, err = ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, h.namespace)
+	h.server, err = ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1,
+		WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, h.namespace)
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,8 @@ func run(dir, server, token, minor string, h *history, crds []string) error {
 		return err
 	}
 	h.judgeAll(ctx)
-	fmt.Printf("%s: %d updates, %d refused, %d named, %d unknown, %d false alarms, %d misses, %d other causes, %d unreadable, %d not valid\n",
+	fmt.Printf("%s: %d updates, %d refused, %d named, %d unknown, %d false alarms, %d misses, %d other causes, %d "+
+		"unreadable, %d not valid\n",
 		dir, h.updates, h.refused, h.named, h.unknown, h.falseAlarms, h.misses, h.otherCauses, h.unreadable, h.notValid)
 	if h.falseAlarms+h.misses > 0 {
 		return errors.New("they disagree")

@@ -31,7 +31,8 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed gives the same updates")
 	only := flag.String("kind", "", "only this kind")
 	folder := flag.String("cases", "../../immutability/builtin/testdata/cases", "the folder of the cases")
-	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
+	manifests := flag.String("manifests", "",
+		"a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
 	server := flag.String("server", "", "the URL of an API server without controllers")
 	token := flag.String("token", "", "the token of a member of system:masters")
 	minor := flag.String("kubernetes-version", "1.36", "the minor of the API server")
@@ -39,7 +40,8 @@ func main() {
 	flag.Parse()
 	klog.SetOutput(io.Discard) // Kubernetes' code logs what it refuses
 	klog.LogToStderr(false)
-	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token, *minor, *client && *server != ""); err != nil {
+	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token, *minor,
+		*client && *server != ""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -98,7 +100,8 @@ func run(n int, seed uint64, only, folder, manifests, server, token, minor strin
 // objectsOf returns the objects of a real API server.
 func objectsOf(server, token string, clientSide bool) (judge.Create, error) {
 	ctx := context.Background()
-	config := &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config := &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{},
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	s, err := ask.New(ctx, config, "default")
 	if err != nil {
 		return nil, err

@@ -166,7 +166,8 @@ func (l *loader) mergeSources(n *yaml.Node) ([]*yaml.Node, error) {
 	}
 	for _, source := range sources {
 		if source.Kind != yaml.MappingNode {
-			return nil, Errorf(source, "the merge key << has %s: it takes a mapping or a list of mappings", Describe(source))
+			return nil, Errorf(source, "the merge key << has %s: it takes a mapping or a list of mappings",
+				Describe(source))
 		}
 	}
 	return sources, nil
@@ -262,7 +263,8 @@ func Attributes(n *yaml.Node, known ...string) (found map[string]*yaml.Node, mis
 func Strict(n *yaml.Node, known ...string) (map[string]*yaml.Node, error) {
 	found, misspelled := Attributes(n, known...)
 	if len(misspelled) > 0 {
-		return nil, Errorf(&yaml.Node{Line: misspelled[0].Line}, "%q is spelled %q", misspelled[0].Written, misspelled[0].Meant)
+		return nil, Errorf(&yaml.Node{Line: misspelled[0].Line}, "%q is spelled %q",
+			misspelled[0].Written, misspelled[0].Meant)
 	}
 	return found, nil
 }
@@ -278,7 +280,8 @@ func RefuseMisspelled(refusals *parameter.Refusals, name string, misspelled []Mi
 			refuse.Add(refusals, "", refuse.Definition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
 			continue
 		}
-		refuse.Add(refusals, name, refuse.Definition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
+		refuse.Add(refusals, name, refuse.Definition, "has the attribute %q%s: it is spelled %q",
+			m.Written, at, m.Meant)
 	}
 }
 

@@ -116,14 +116,16 @@ func compare(program string, changes []kindcase.Question, servers map[string]*se
 			agreed++
 		case len(verdict.Unknown) > 0:
 			undecided++
-			fmt.Printf("undecided: %s: refused is %t: %s: %s\n", q.Name, answer.Refused, verdict.Unknown[0].Path, cut(verdict.Unknown[0].Message))
+			fmt.Printf("undecided: %s: refused is %t: %s: %s\n",
+				q.Name, answer.Refused, verdict.Unknown[0].Path, cut(verdict.Unknown[0].Message))
 		case answer.Refused:
 			fmt.Printf("missed: %s: %s\n", q.Name, cut(answer.Error))
 		default:
 			fmt.Printf("false alarm: %s: %s\n", q.Name, verdict.Violations[0].Path)
 		}
 	}
-	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n", len(changes), agreed, undecided, invalid, none)
+	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n",
+		len(changes), agreed, undecided, invalid, none)
 	return nil
 }
 
@@ -253,17 +255,20 @@ func changesOfObject(name string, obj map[string]any, s *apiextensionsv1.JSONSch
 }
 
 // changesOfMember returns the changes of a member of an object: it is removed, emptied, or changed inside.
-func changesOfMember(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
+func changesOfMember(name string, obj map[string]any, at []any, value any,
+	s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
 	name += at[len(at)-1].(string)
 	all := []kindcase.Question{{Name: name + " removed", Old: obj, New: edited(obj, at, nil, true).(map[string]any)}}
 	if inner, isObject := value.(map[string]any); isObject && len(inner) > 0 {
-		all = append(all, kindcase.Question{Name: name + " emptied", Old: obj, New: edited(obj, at, map[string]any{}, false).(map[string]any)})
+		all = append(all, kindcase.Question{Name: name + " emptied", Old: obj,
+			New: edited(obj, at, map[string]any{}, false).(map[string]any)})
 	}
 	return append(all, changesOf(name, obj, at, value, s)...)
 }
 
 // changesOf returns the changes at a place in an object and below.
-func changesOf(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
+func changesOf(name string, obj map[string]any, at []any, value any,
+	s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
 	var all []kindcase.Question
 	put := func(name string, at []any, value any, remove bool) {
 		all = append(all, kindcase.Question{Name: name, Old: obj, New: edited(obj, at, value, remove).(map[string]any)})
@@ -271,7 +276,8 @@ func changesOf(name string, obj map[string]any, at []any, value any, s *apiexten
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			all = append(all, changesOfMember(name+".", obj, append(slices.Clone(at), key), value[key], propertyOf(s, key))...)
+			all = append(all, changesOfMember(name+".", obj, append(slices.Clone(at), key), value[key],
+				propertyOf(s, key))...)
 		}
 		if s == nil {
 			break
@@ -286,7 +292,8 @@ func changesOf(name string, obj map[string]any, at []any, value any, s *apiexten
 			}
 		}
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-			put(name+".{} added", append(slices.Clone(at), "added"), sample(s.AdditionalProperties.Schema, 0, false), false)
+			put(name+".{} added", append(slices.Clone(at), "added"),
+				sample(s.AdditionalProperties.Schema, 0, false), false)
 		}
 	case []any:
 		var items *apiextensionsv1.JSONSchemaProps
@@ -310,7 +317,8 @@ func changesOf(name string, obj map[string]any, at []any, value any, s *apiexten
 			put(name+" extended", at, append(slices.Clone(value), sample(items, 0, true)), false)
 		}
 		for i, item := range value {
-			all = append(all, changesOf(fmt.Sprintf("%s[%d]", name, i), obj, append(slices.Clone(at), i), item, items)...)
+			all = append(all, changesOf(fmt.Sprintf("%s[%d]", name, i), obj,
+				append(slices.Clone(at), i), item, items)...)
 		}
 	default:
 		for i, other := range others(value, s) {

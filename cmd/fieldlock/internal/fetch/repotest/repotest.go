@@ -49,7 +49,8 @@ func (c Chart) Pack(t testing.TB) []byte {
 	w := tar.NewWriter(zip)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		text := files[file]
-		if err := w.WriteHeader(&tar.Header{Name: c.Name + "/" + file, Mode: 0o644, Size: int64(len(text))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: c.Name + "/" + file, Mode: 0o644,
+			Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(w, text); err != nil {
@@ -94,7 +95,8 @@ func Classic(t testing.TB, charts ...Chart) *Server {
 			digest = fmt.Sprintf("%x", sha256.Sum256(data))
 		}
 		files["/"+file] = data
-		entries[c.Name] += fmt.Sprintf("  - {apiVersion: v2, name: %s, version: %s, digest: '%s', urls: ['%s']}\n", c.Name, c.Version, digest, file)
+		entries[c.Name] += fmt.Sprintf("  - {apiVersion: v2, name: %s, version: %s, digest: '%s', urls: ['%s']}\n",
+			c.Name, c.Version, digest, file)
 	}
 	index := "apiVersion: v1\nentries:\n"
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
@@ -165,7 +167,8 @@ func Git(t testing.TB, commits ...map[string]string) (s *Server, ids []string) {
 	dir := filepath.Join(root, "base.git")
 	git := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"},
+			args...)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)

@@ -145,7 +145,8 @@ func (r *Report) text() string {
 		out.WriteString("\n")
 	}
 	for _, unchecked := range r.Unchecked {
-		fmt.Fprintf(&out, "- only Heat can check %q of %s\n", oneLine(unchecked.Constraint), oneLine(unchecked.Parameter))
+		fmt.Fprintf(&out, "- only Heat can check %q of %s\n",
+			oneLine(unchecked.Constraint), oneLine(unchecked.Parameter))
 	}
 	return out.String()
 }
@@ -183,7 +184,8 @@ func (r *Report) writeChanges(out io.Writer) {
 	type line struct{ name, before, after, note string }
 	var lines []line
 	for _, change := range r.decision.Changes {
-		l := line{change.Name, shown(change.Old, change.HasOld, change.Hidden), shown(change.New, change.HasNew, change.Hidden), "changes"}
+		l := line{change.Name, shown(change.Old, change.HasOld, change.Hidden),
+			shown(change.New, change.HasNew, change.Hidden), "changes"}
 		switch {
 		case rules[change.Name] != nil:
 			l.note = "refused: " + strings.Join(rules[change.Name], ", ")
@@ -221,7 +223,8 @@ func (r *Report) writeChanges(out io.Writer) {
 func (r *Report) writeChildren(out io.Writer) {
 	for _, child := range r.children {
 		if child.Dropped {
-			fmt.Fprintf(out, "\nchild instance of %s: stays as it is; the new version has no task for it, and nothing uninstalls it\n", oneLine(child.Task))
+			fmt.Fprintf(out, "\nchild instance of %s: stays as it is; the new version has no task for it, and "+
+				"nothing uninstalls it\n", oneLine(child.Task))
 			continue
 		}
 		state := Presence(child.Present)

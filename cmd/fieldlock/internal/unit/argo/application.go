@@ -232,7 +232,8 @@ func ParseApplication(object map[string]any) (*Application, error) {
 		return nil, fmt.Errorf("not an Application of Argo CD: %w", err)
 	}
 	a := &Application{
-		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Project: o.Spec.Project, Destination: o.Spec.Destination,
+		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Project: o.Spec.Project,
+		Destination: o.Spec.Destination,
 		SyncOptions: o.Spec.SyncPolicy.SyncOptions, ignores: o.Spec.Ignores,
 		ServerSideApply: slices.Contains(o.Spec.SyncPolicy.SyncOptions, "ServerSideApply=true"),
 		Replace:         slices.Contains(o.Spec.SyncPolicy.SyncOptions, "Replace=true"),

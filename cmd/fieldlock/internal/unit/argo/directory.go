@@ -55,7 +55,8 @@ func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
 			return nil
 		}
 		below := strings.TrimPrefix(name, s.Path+"/")
-		if !manifestFile.MatchString(name) || exclude != nil && exclude.Match(below) || include != nil && !include.Match(below) {
+		if !manifestFile.MatchString(name) || exclude != nil && exclude.Match(below) ||
+			include != nil && !include.Match(below) {
 			return nil
 		}
 		if info, err := fs.Stat(tree, name); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

@@ -27,7 +27,8 @@ type generation struct {
 
 // parameters returns the sets of parameters of a generator that its selector lets through, and its own template. Outer
 // are the parameters of the first generator of a matrix, for the second one.
-func (g *generation) parameters(written, outer map[string]any) (sets []map[string]any, template map[string]any, err error) {
+func (g *generation) parameters(written,
+	outer map[string]any) (sets []map[string]any, template map[string]any, err error) {
 	if g.depth++; g.depth > 8 {
 		return nil, nil, errors.New("more than 8 generators in each other")
 	}

@@ -51,7 +51,8 @@ func (s *Source) kustomization(tree fs.FS, environment func(string) string) ([]b
 
 // edit makes the changes that need nothing but the file.
 func (spec *kustomizeSpec) edit(k *types.Kustomization, environment func(string) string) error {
-	set := map[*string]string{&k.NamePrefix: spec.NamePrefix, &k.NameSuffix: spec.NameSuffix, &k.Namespace: spec.Namespace}
+	set := map[*string]string{&k.NamePrefix: spec.NamePrefix, &k.NameSuffix: spec.NameSuffix,
+		&k.Namespace: spec.Namespace}
 	for field, value := range set {
 		if value != "" {
 			*field = value
@@ -126,7 +127,9 @@ func add(into *map[string]string, field string, values map[string]string, force 
 
 // pairs returns the labels of a kustomization that are not part of selectors.
 func pairs(k *types.Kustomization, includeTemplates bool) *map[string]string {
-	i := slices.IndexFunc(k.Labels, func(l types.Label) bool { return !l.IncludeSelectors && l.IncludeTemplates == includeTemplates })
+	i := slices.IndexFunc(k.Labels, func(l types.Label) bool {
+		return !l.IncludeSelectors && l.IncludeTemplates == includeTemplates
+	})
 	if i < 0 {
 		i = len(k.Labels)
 		k.Labels = append(k.Labels, types.Label{IncludeTemplates: includeTemplates})
@@ -166,7 +169,8 @@ func setImages(k *types.Kustomization, images []string, environment func(string)
 
 // kept returns an image with what another one has for each "*".
 func kept(image, before types.Image) types.Image {
-	for field, value := range map[*string]string{&image.NewName: before.NewName, &image.NewTag: before.NewTag, &image.Digest: before.Digest} {
+	for field, value := range map[*string]string{&image.NewName: before.NewName, &image.NewTag: before.NewTag,
+		&image.Digest: before.Digest} {
 		if *field == "*" {
 			*field = value
 		}

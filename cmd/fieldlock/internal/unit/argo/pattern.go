@@ -44,7 +44,8 @@ func matching(tree fs.FS, pattern string, separate bool) ([]string, error) {
 			return err
 		case entry.IsDir() && entry.Name() == ".git":
 			return fs.SkipDir
-		case !entry.IsDir() && (expression.MatchString(name) || !separate && strings.HasPrefix(name, strings.TrimSuffix(pattern, "/")+"/")):
+		case !entry.IsDir() && (expression.MatchString(name) ||
+			!separate && strings.HasPrefix(name, strings.TrimSuffix(pattern, "/")+"/")):
 			files = append(files, name)
 		}
 		return nil

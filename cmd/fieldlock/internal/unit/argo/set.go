@@ -96,7 +96,8 @@ func (set *applicationSet) application(t templating, template, parameters map[st
 		}
 		application, _ = replaced.(map[string]any)
 		kept, _ = application["metadata"].(map[string]any)
-		if finalizers, _ := kept["finalizers"].([]any); len(finalizers) == 0 && !set.Spec.SyncPolicy.PreserveResourcesOnDeletion {
+		if finalizers, _ := kept["finalizers"].([]any); len(finalizers) == 0 &&
+			!set.Spec.SyncPolicy.PreserveResourcesOnDeletion {
 			kept["finalizers"] = []any{resourcesFinalizer}
 		}
 	}
@@ -145,9 +146,12 @@ func patched(application map[string]any, patch string) (map[string]any, error) {
 	if err := json.Unmarshal(after, &result); err != nil {
 		return nil, err
 	}
-	if finalizers := fieldpath.Value(application, "metadata", "finalizers"); finalizers != nil && len(added.Metadata.Finalizers) > 0 {
+	if finalizers := fieldpath.Value(application, "metadata", "finalizers"); finalizers != nil &&
+		len(added.Metadata.Finalizers) > 0 {
 		list, _ := finalizers.([]any)
-		list = slices.DeleteFunc(slices.Clone(list), func(f any) bool { return slices.Contains(added.Metadata.Finalizers, f) })
+		list = slices.DeleteFunc(slices.Clone(list), func(f any) bool {
+			return slices.Contains(added.Metadata.Finalizers, f)
+		})
 		metadata, _ := result["metadata"].(map[string]any)
 		metadata["finalizers"] = append(added.Metadata.Finalizers, list...)
 	}

@@ -55,7 +55,8 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s)); err == nil {
-			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere, Lacking: a.Lacking})
+			files, err = kustomize.Files(tree, s.Path,
+				kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere, Lacking: a.Lacking})
 		}
 	default:
 		if files, err = s.manifestFiles(tree); err == nil {

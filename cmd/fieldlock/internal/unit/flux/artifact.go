@@ -47,7 +47,8 @@ func Artifacts(generator map[string]any) []map[string]any {
 		}
 		all = append(all, map[string]any{
 			"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "ExternalArtifact", "metadata": metadata,
-			"spec": map[string]any{"sources": fieldpath.Value(generator, "spec", "sources"), "copy": fieldpath.Value(of, "copy")},
+			"spec": map[string]any{"sources": fieldpath.Value(generator, "spec", "sources"),
+				"copy": fieldpath.Value(of, "copy")},
 		})
 	}
 	return all

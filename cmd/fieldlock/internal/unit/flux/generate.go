@@ -34,7 +34,8 @@ func (g generated) options() kustomize.Options {
 
 // generate returns the kustomization that the controller writes.
 func (k *Kustomization) generate(tree fs.FS) (g generated, err error) {
-	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
+	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion,
+		Kind: types.KustomizationKind}}
 	if file := k.file(tree); file != "" {
 		content, err := fs.ReadFile(tree, file)
 		if err != nil {
@@ -64,7 +65,8 @@ func (k *Kustomization) generate(tree fs.FS) (g generated, err error) {
 // add adds the fields of the object to a kustomization.
 func (k *Kustomization) add(spec *types.Kustomization, tree fs.FS) error {
 	for field, value := range map[*string]*string{
-		&spec.Namespace: k.spec.TargetNamespace, &spec.NamePrefix: k.spec.NamePrefix, &spec.NameSuffix: k.spec.NameSuffix,
+		&spec.Namespace: k.spec.TargetNamespace, &spec.NamePrefix: k.spec.NamePrefix,
+		&spec.NameSuffix: k.spec.NameSuffix,
 	} {
 		if value != nil {
 			*field = *value
@@ -163,7 +165,8 @@ func (k *Kustomization) manifests(tree fs.FS, dir string) (resources, ignores []
 // file returns the kustomization file of the path. It returns "" if the path has none or the source leaves it out.
 func (k *Kustomization) file(tree fs.FS) string {
 	name := kustomize.File(tree, k.Path)
-	if ignored, _, err := k.ignore(tree, k.Path, false); name == "" || err == nil && ignored.Match(strings.Split(name, "/"), false) {
+	if ignored, _, err := k.ignore(tree, k.Path, false); name == "" ||
+		err == nil && ignored.Match(strings.Split(name, "/"), false) {
 		return ""
 	}
 	return name

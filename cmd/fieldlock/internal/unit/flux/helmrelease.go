@@ -200,7 +200,8 @@ func (h *HelmRelease) defaults(tree fs.FS) []string {
 // files of values that it does not tell are a *rendered.NotCovered, like a chart elsewhere.
 //
 // Build has the errors and the limits of [helm.Render]: call it in a process that can be killed.
-func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, cluster rendered.Cluster) ([]rendered.Object, error) {
+func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup,
+	cluster rendered.Cluster) ([]rendered.Object, error) {
 	if err := h.elsewhere(); err != nil {
 		return nil, err
 	}
@@ -283,7 +284,8 @@ func (h *HelmRelease) values(lookup Lookup, marker string) (values map[string]an
 			continue
 		case !ok && from.TargetPath == "":
 			return nil, false, &rendered.NotCovered{
-				Reason: fmt.Sprintf("its values are in the %s %s/%s, which the tree does not tell", from.Kind, h.Namespace, from.Name),
+				Reason: fmt.Sprintf("its values are in the %s %s/%s, which the tree does not tell",
+					from.Kind, h.Namespace, from.Name),
 			}
 		case !ok:
 			text, unknown = marker, true

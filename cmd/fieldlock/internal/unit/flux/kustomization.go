@@ -122,7 +122,8 @@ func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 			return err
 		}
 	}
-	if vars != nil && meta.Metadata.Labels[substituteKey] != disabled && meta.Metadata.Annotations[substituteKey] != disabled {
+	if vars != nil && meta.Metadata.Labels[substituteKey] != disabled &&
+		meta.Metadata.Annotations[substituteKey] != disabled {
 		if err := vars.substitute(o); err != nil {
 			return fmt.Errorf("%s %s: %w", meta.Kind, meta.Metadata.Name, err)
 		}

@@ -61,7 +61,8 @@ func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Ob
 // run builds a kustomization of the objects and the renderer's patches and images.
 func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
 	files := fstest.MapFS{}
-	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
+	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion,
+		Kind: types.KustomizationKind}}
 	for i, o := range objects {
 		name := fmt.Sprintf("object-%06d.yaml", i)
 		files[name] = &fstest.MapFile{Data: o.YAML}

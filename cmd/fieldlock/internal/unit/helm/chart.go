@@ -158,7 +158,8 @@ func (l *loading) walk(dir, below string, rules *ignore.Rules, files []file, dep
 		case info.Mode().IsRegular():
 			var data []byte
 			data, err = l.readFile(path.Join(dir, name))
-			files = append(files, file{name: name, path: path.Join(dir, name), data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
+			files = append(files, file{name: name, path: path.Join(dir, name),
+				data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
 		default:
 			err = fmt.Errorf("%s is not a regular file", path.Join(dir, name))
 		}
@@ -202,7 +203,8 @@ func (l *loading) count(name string, files int, bytes int64) error {
 	l.files += files
 	l.bytes += bytes
 	if l.files > maxFiles || l.bytes > maxBytes {
-		return fmt.Errorf("%s: the chart and its dependencies have more than %d MiB or %d files", name, maxBytes>>20, maxFiles)
+		return fmt.Errorf("%s: the chart and its dependencies have more than %d MiB or %d files",
+			name, maxBytes>>20, maxFiles)
 	}
 	return nil
 }
@@ -224,7 +226,10 @@ func (l *loading) chart(files []file, place, dir string) (*chart.Chart, error) {
 		f.name = name
 		packed[top] = append(packed[top], f)
 	}
-	if i := slices.IndexFunc(own, func(f *archive.BufferedFile) bool { return isValues(f.Name) && len(f.Data) > maxValues }); i >= 0 {
+	if i := slices.IndexFunc(own, func(f *archive.BufferedFile) bool {
+		return isValues(f.Name) &&
+			len(f.Data) > maxValues
+	}); i >= 0 {
 		return nil, tooLarge(path.Join(place, own[i].Name))
 	}
 	c, err := loader.LoadFiles(own)
@@ -371,17 +376,20 @@ func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart,
 	}
 	target := path.Join(dir, below)
 	if path.IsAbs(below) || !fs.ValidPath(target) {
-		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is outside of the repository", dependency.Name)}
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is outside of the repository",
+			dependency.Name)}
 	}
 	if _, err := fs.Stat(l.tree, path.Join(target, "Chart.yaml")); errors.Is(err, fs.ErrNotExist) {
-		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s: there is no chart in %s", dependency.Name, target)}
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s: there is no chart in %s",
+			dependency.Name, target)}
 	}
 	c, err := l.directory(target)
 	if err != nil {
 		return nil, err
 	}
 	if dependency.Version != "" && !chartutil.IsCompatibleRange(dependency.Version, c.Metadata.Version) {
-		return nil, fmt.Errorf("%s: the version of the chart is %s, its dependent asks for %s", target, c.Metadata.Version, dependency.Version)
+		return nil, fmt.Errorf("%s: the version of the chart is %s, its dependent asks for %s",
+			target, c.Metadata.Version, dependency.Version)
 	}
 	return c, nil
 }
@@ -389,11 +397,13 @@ func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart,
 // fetched loads a dependency that was fetched.
 func (l *loading) fetched(dependency *chart.Dependency) (*chart.Chart, error) {
 	dir := FetchedDir(dependency.Repository, dependency.Name, dependency.Version)
-	if err := FetchError(l.tree, fmt.Sprintf("the dependency %s of %s", dependency.Name, dependency.Repository), dir); err != nil {
+	if err := FetchError(l.tree, fmt.Sprintf("the dependency %s of %s", dependency.Name, dependency.Repository),
+		dir); err != nil {
 		return nil, err
 	}
 	if _, err := fs.Stat(l.tree, path.Join(dir, "Chart.yaml")); err != nil || !l.rendering {
-		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts, but in %s", dependency.Name, dependency.Repository)}
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts, but in %s",
+			dependency.Name, dependency.Repository)}
 	}
 	return l.directory(dir)
 }

@@ -37,6 +37,7 @@ func mayLack(name string, has rendered.Has) bool {
 		return true
 	}
 	return has(name, func(data []byte) bool {
-		return yamldoc.IsEncrypted(data) || path.Base(name) == "Chart.yaml" && bytes.Contains(data, []byte("dependencies"))
+		return yamldoc.IsEncrypted(data) ||
+			path.Base(name) == "Chart.yaml" && bytes.Contains(data, []byte("dependencies"))
 	})
 }

@@ -179,7 +179,8 @@ func (r *Release) execute(c *chart.Chart, values map[string]any) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, capabilities.KubeVersion.String()) {
+	if want := c.Metadata.KubeVersion; want != "" &&
+		!chartutil.IsCompatibleRange(want, capabilities.KubeVersion.String()) {
 		return nil, fmt.Errorf("the chart requires Kubernetes %s; this is %s", want, capabilities.KubeVersion.Version)
 	}
 	options := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}

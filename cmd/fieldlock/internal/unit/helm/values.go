@@ -191,5 +191,6 @@ func IsVariant(name string) bool {
 	case dir == "ci/":
 		return strings.HasSuffix(base, "-values")
 	}
-	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") || strings.HasSuffix(base, "-values"))
+	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") ||
+		strings.HasSuffix(base, "-values"))
 }

@@ -161,7 +161,8 @@ func (k *kustomization) rewritten() ([]byte, error) {
 	spec := struct {
 		types.Kustomization `json:",inline"`
 		Resources           []string `json:"resources"`
-	}{withGenerators(k.Kustomization, func(of [2]string) bool { return !k.without[of] }), append(k.replacedIn(k.Resources), k.charts...)}
+	}{withGenerators(k.Kustomization, func(of [2]string) bool { return !k.without[of] }),
+		append(k.replacedIn(k.Resources), k.charts...)}
 	spec.Components = k.replacedIn(k.Components)
 	spec.HelmCharts, spec.HelmGlobals = nil, nil
 	return json.Marshal(spec)

@@ -71,7 +71,8 @@ func (k *kustomization) chart(w *walk, spec types.HelmChart) error {
 // fetchedChart finds a chart that was fetched, or notes that it has to be.
 func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 	if w.options.Elsewhere != nil {
-		*w.options.Elsewhere = append(*w.options.Elsewhere, helm.Dependency{Repository: c.Repo, Name: c.Name, Version: c.Version})
+		*w.options.Elsewhere = append(*w.options.Elsewhere,
+			helm.Dependency{Repository: c.Repo, Name: c.Name, Version: c.Version})
 		return k.chartValues(w, c, "")
 	}
 	c.dir = helm.FetchedDir(c.Repo, c.Name, c.Version)

@@ -178,7 +178,8 @@ func (k *kustomization) resource(w *walk, file reference, each func(name string)
 	if isURL(file.text) || isRepository(file.text) {
 		return k.followRemote(w, file, each)
 	}
-	if _, isDir, err := w.disk.find(path.Join(top, k.dir, file.text)); err == nil && isDir || errors.Is(err, errOutside) {
+	if _, isDir, err := w.disk.find(path.Join(top, k.dir, file.text)); err == nil && isDir ||
+		errors.Is(err, errOutside) {
 		return k.include(w, file)
 	}
 	name, err := w.file(k.dir, file.text, file)

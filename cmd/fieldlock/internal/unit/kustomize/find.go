@@ -85,7 +85,8 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 		return k, dirs
 	}
 	var included []string
-	for _, ref := range slices.Concat(parsed.Resources, parsed.Components, parsed.Generators, parsed.Transformers, parsed.Validators) {
+	for _, ref := range slices.Concat(parsed.Resources, parsed.Components, parsed.Generators, parsed.Transformers,
+		parsed.Validators) {
 		if isURL(ref) || isRepository(ref) || path.IsAbs(ref) || strings.Contains(ref, "\n") {
 			continue
 		}

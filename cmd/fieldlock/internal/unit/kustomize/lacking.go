@@ -42,7 +42,8 @@ func (w *walk) encrypted(has rendered.Has) (all []encryptedRef) {
 		k := w.known[dir]
 		add := func(refs []string, generator [2]string) {
 			for _, ref := range refs {
-				if name, isDir, err := w.disk.find(path.Join(top, k.dir, ref)); err == nil && !isDir && has(name, yamldoc.IsEncrypted) {
+				if name, isDir, err := w.disk.find(path.Join(top, k.dir, ref)); err == nil && !isDir &&
+					has(name, yamldoc.IsEncrypted) {
 					all = append(all, encryptedRef{k, ref, name, generator})
 				}
 			}
@@ -183,7 +184,8 @@ func (k *kustomization) generator(w *walk, g generator) {
 	for _, ref := range slices.Concat(g.EnvSources, g.FileSources) {
 		name, err := w.load(k.dir, k.at(ref))
 		w.generatedBy[name] = append(w.generatedBy[name], k.dir)
-		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) && w.options.Lacking != nil {
+		if invalid, ok := errors.AsType[*rendered.Invalid](err); ok && errors.Is(invalid.Err, fs.ErrNotExist) &&
+			w.options.Lacking != nil {
 			w.lacks[k] = true
 			err = w.options.Lacking.LacksGenerated(k.at(ref).notCovered("%s is not in this repository", ref))
 			k.without[[2]string{g.kind, g.Name}] = true
@@ -195,7 +197,9 @@ func (k *kustomization) generator(w *walk, g generator) {
 // mentioned returns the kustomizations and files that a kustomization file which cannot be read mentions: each word of
 // it may be one.
 func (w *walk) mentioned(dir string, content []byte) (dirs, files []string) {
-	words := strings.FieldsFunc(string(content), func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) })
+	words := strings.FieldsFunc(string(content), func(r rune) bool {
+		return strings.ContainsRune(" \t\r\n\"'[]{},", r)
+	})
 	slices.Sort(words)
 	for _, word := range slices.Compact(words) {
 		if isURL(word) || isRepository(word) || path.IsAbs(word) {

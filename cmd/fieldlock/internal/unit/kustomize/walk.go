@@ -185,13 +185,15 @@ func (w *walk) read(dir string) (*kustomization, error) {
 			continue
 		}
 		if name != "" {
-			return nil, &rendered.Invalid{File: found, Err: fmt.Errorf("a directory has one kustomization file; %s is another", name)}
+			return nil, &rendered.Invalid{File: found,
+				Err: fmt.Errorf("a directory has one kustomization file; %s is another", name)}
 		}
 		name = found
 		w.files[name] = true
 	}
 	if name == "" {
-		return nil, &rendered.Invalid{File: dir, Err: errors.New("no kustomization.yaml, kustomization.yml or Kustomization")}
+		return nil, &rendered.Invalid{File: dir,
+			Err: errors.New("no kustomization.yaml, kustomization.yml or Kustomization")}
 	}
 	content, err := w.content(name, maxKustomization)
 	if err != nil {
@@ -202,7 +204,8 @@ func (w *walk) read(dir string) (*kustomization, error) {
 		return nil, &rendered.Invalid{File: name, Line: lineOfError(err), Err: err}
 	}
 	w.disk.schema = w.disk.schema || len(spec.OpenAPI) > 0
-	k := &kustomization{Kustomization: spec, dir: dir, file: name, written: content, replaced: map[string]string{}, without: map[[2]string]bool{}}
+	k := &kustomization{Kustomization: spec, dir: dir, file: name, written: content, replaced: map[string]string{},
+		without: map[[2]string]bool{}}
 	if written, err := fs.ReadFile(w.disk.tree, name); err == nil {
 		k.written = written
 	}

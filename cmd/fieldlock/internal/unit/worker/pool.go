@@ -128,9 +128,11 @@ func (p *Pool) explain(job *Job, err error) error {
 	var died *diedError
 	switch {
 	case errors.Is(err, errTime):
-		return limitError(fmt.Sprintf("%s: rendering it took more than %s and was stopped", job.Dir, min(p.limits.Unit, p.limits.All)))
+		return limitError(fmt.Sprintf("%s: rendering it took more than %s and was stopped",
+			job.Dir, min(p.limits.Unit, p.limits.All)))
 	case errors.As(err, &died) && died.outOfMemory():
-		return limitError(fmt.Sprintf("%s: rendering it took more than %d MB of memory and was stopped", job.Dir, p.limits.Memory>>20))
+		return limitError(fmt.Sprintf("%s: rendering it took more than %d MB of memory and was stopped",
+			job.Dir, p.limits.Memory>>20))
 	}
 	return fmt.Errorf("%s: rendering it failed: %w", job.Dir, err)
 }
@@ -216,7 +218,8 @@ type diedError struct {
 func (e *diedError) Error() string { return fmt.Sprintf("%v: %s", e.err, firstLine(e.stderr)) }
 
 func (e *diedError) outOfMemory() bool {
-	return strings.Contains(e.stderr, "out of memory") || strings.Contains(e.stderr, "cannot allocate memory") || strings.Contains(e.stderr, tooMuchMemory)
+	return strings.Contains(e.stderr, "out of memory") || strings.Contains(e.stderr, "cannot allocate memory") ||
+		strings.Contains(e.stderr, tooMuchMemory)
 }
 
 // bounded keeps the beginning of what is written to it.

@@ -149,7 +149,8 @@ func confine(memory uint64) {
 	confineSystem(memory)
 	parent := os.Getppid()
 	go func() {
-		samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"},
+			{Name: "/memory/classes/heap/released:bytes"}}
 		for {
 			time.Sleep(50 * time.Millisecond)
 			if os.Getppid() != parent {
