@@ -10,9 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes/scheme"
-
-	"github.com/fieldlock/fieldlock/internal/apply"
 )
 
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
@@ -95,29 +92,4 @@ func refusals(err error) []Refusal {
 		list = []Refusal{{"", status.Message}}
 	}
 	return list
-}
-
-// asType returns an object as its Go type has it; as it is, where it has no such type.
-func asType(u *unstructured.Unstructured) map[string]any {
-	typed, err := scheme.Scheme.New(u.GroupVersionKind())
-	if err != nil {
-		return u.Object
-	}
-	return apply.Normalized(u.Object, typed)
-}
-
-// merged merges a manifest into the live object by its managed fields, with the code of the API server.
-func (c *Cluster) merged(r *resource, live, manifest *unstructured.Unstructured, by applier) (map[string]any, error) {
-	t, err := c.typesOf(r.kind.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	asked := apply.Request{By: apply.ServerSide, Manager: by.manager, Stored: live.Object, Manifest: manifest.Object}
-	object, err := t.merging(r.kind).Apply(asked)
-	if err != nil {
-		// A value has another type than the schema wants, so the server would not store it. The rest can be compared.
-		var unknown apply.Kind
-		object, err = unknown.Apply(asked)
-	}
-	return object, err
 }

@@ -62,23 +62,6 @@ func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request
 	}}
 }
 
-// fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them.
-const fluxManager = "kustomize-controller"
-
-// serverSide is a server-side apply that takes over the fields of others.
-func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
-	if by.manager == fluxManager {
-		manifest = &unstructured.Unstructured{Object: asType(manifest)}
-	}
-	body, err := encoded(manifest)
-	force := true
-	return request{
-		kind: apitypes.ApplyPatchType, body: body,
-		options: metav1.PatchOptions{FieldManager: by.manager, Force: &force},
-		merge:   func() (map[string]any, error) { return c.merged(r, live, manifest, by) },
-	}, err
-}
-
 // applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that
 // the manifest leaves out. A field that only the server, a controller or another applier has set stays.
 type applier struct {

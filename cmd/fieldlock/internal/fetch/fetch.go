@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -162,3 +163,23 @@ func write(name string, data []byte) error {
 	}
 	return os.Rename(f.Name(), name)
 }
+
+// download gets what is at a URL.
+func (c *Client) download(at string) ([]byte, error) {
+	response, err := c.http.Get(at)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", at, response.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxDownload+1))
+	if err == nil && len(data) > maxDownload {
+		err = fmt.Errorf("it has more than %d MB", maxDownload>>20)
+	}
+	return data, err
+}
+
+// maxDownload bounds one download.
+const maxDownload = 100 << 20

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -109,24 +108,4 @@ func (h hosts) public(at string) error {
 		return fmt.Errorf("%s: %w", host, errPrivate)
 	}
 	return nil
-}
-
-// maxDownload bounds one download.
-const maxDownload = 100 << 20
-
-// download gets what is at a URL.
-func (c *Client) download(at string) ([]byte, error) {
-	response, err := c.http.Get(at)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", at, response.Status)
-	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxDownload+1))
-	if err == nil && len(data) > maxDownload {
-		err = fmt.Errorf("it has more than %d MB", maxDownload>>20)
-	}
-	return data, err
 }
