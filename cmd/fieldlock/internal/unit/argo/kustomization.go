@@ -74,6 +74,7 @@ func (spec *kustomizeSpec) edit(k *types.Kustomization, environment func(string)
 	if spec.CommonAnnotationsEnvsubst {
 		annotations = substituted(annotations, environment)
 	}
+	//lint:ignore SA1019 it is where Argo CD puts them
 	into, field := &k.CommonLabels, "commonLabels"
 	switch {
 	case spec.LabelWithoutSelector && len(labels) > 0:
