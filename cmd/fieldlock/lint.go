@@ -40,19 +40,21 @@ also prints the YAML that closes the hole, if it is known. A possible hole for w
 and without --explain; notes never fail. The work for one CRD is limited: if lint reaches the limit, a note names the locks
 and rules that it did not look at.
 
-With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close holes,
-and no existing object becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
-the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
-intended: a change from one member of a union to another, or away from a deprecated field; the removal of an object that always
-has a locked field, or requires another one, beside fields that may change; the removal of a value that a service or a controller fills in, by a client
-that replaces the object; an update through a version that is newer than those with the rule, and may have dropped it. The holes
-that remain are reported, with the rule and the reason. A removal that the author of a rule seems to allow is a note without a
-fix: the rule asks whether the new object has the field, or accepts its empty value; or its message, the field's description or,
-with --go, its comment says that the field may be removed; or a field beside it gives the value by reference, such as vpcRef
-beside vpcID. A rule that would keep a value that may be zero is only described: Go clients that have the field with omitempty
-and without a pointer leave out zero. If lint knows the Go type, from --go or from the Go source around a CRD that
-controller-gen wrote, the rule counts zero as absent where clients leave it out or write it unasked. --fix adds no locks: the
-author decides what is locked.
+With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close
+holes, and no existing object becomes invalid. lint prints the updates that will be refused from now on, and changes
+nothing else in the files. It leaves out rules that the API server would refuse for their cost, and rules that would
+refuse an update that may be intended: a change from one member of a union, or version of the API behind it, to another,
+or away from a deprecated field; the removal of an object that always has a locked field, or requires another one,
+beside fields that may change; the removal of a value that a service or a controller fills in, or that counts at the
+creation only, by a client that replaces the object; an update through a version that is newer than those with the rule,
+and may have dropped it. The holes that remain are reported, with the rule and the reason. A removal that the author of
+a rule seems to allow is a note without a fix: the rule asks whether the new object has the field, or accepts its empty
+value; or its message, the description of the field or of a locked field in it or, with --go, its comment says that the
+field may be removed; or a field beside it gives the value by reference, such as vpcRef beside vpcID. A rule that would
+keep a value that may be zero is only described: Go clients that have the field with omitempty and without a pointer
+leave out zero. If lint knows the Go type, from --go or from the Go source around a CRD that controller-gen wrote, the
+rule counts zero as absent where clients leave it out or write it unasked. --fix adds no locks: the author decides what
+is locked.
 Removing the whole spec is reported only if the schema describes objects without one.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form

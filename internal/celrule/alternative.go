@@ -24,6 +24,8 @@ func (a *auditor) alternative(l *schema.Location, locked bool) string {
 	switch s := parent.Schema; {
 	case s.MaxProperties != nil && *s.MaxProperties < int64(len(s.Properties)):
 		return fmt.Sprintf("%s takes %d of its fields", displayPath(parent), *s.MaxProperties)
+	case oneOfFields.MatchString(a.description(parent)):
+		return fmt.Sprintf("the description of %s says that it takes one of its fields", displayPath(parent))
 	case anywhereRequired(l):
 		return fmt.Sprintf("the schema of %s offers a choice between %s and others", displayPath(parent), l.Name)
 	case deprecated.MatchString(a.description(l)):
@@ -36,6 +38,9 @@ func (a *auditor) alternative(l *schema.Location, locked bool) string {
 	}
 	if locked {
 		return ""
+	}
+	if versionName.MatchString(l.Name) {
+		return l.Name + " looks like a version of the API behind it, and objects may move to another"
 	}
 	if sibling := twin(l); sibling != "" {
 		return fmt.Sprintf("%s and %s look like a choice", l.Name, sibling)
@@ -66,6 +71,12 @@ func (a *auditor) doneWithout(l *schema.Location) string {
 
 // deprecated finds descriptions of fields that users move away from, or that exclude others.
 var deprecated = regexp.MustCompile(`(?i)\bdeprecated\b|\bmigrat|mutually exclusive|\b(exactly|only|at most) one of\b|\bunion\b`)
+
+// oneOfFields finds descriptions of objects of which only one field is set: "At most one versioned spec can be set".
+var oneOfFields = regexp.MustCompile(`(?i)\b(at most|only|exactly) one\b[^.]{0,40}\b(can|may|must|should) be (set|specified|used|given|provided|present)\b`)
+
+// versionName matches a field that is named for a version: v1beta2, v20250312.
+var versionName = regexp.MustCompile(`^v\d+((alpha|beta)\d*)?$`)
 
 // choiceOf returns the name of a field beside l, or beside an object around it, that its description presents as
 // another choice: "either zoneNames or zoneCount must be set" and "ignored if zoneNames is set". It returns "" if there

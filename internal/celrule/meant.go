@@ -41,7 +41,7 @@ func (a *auditor) unmeant(l *schema.Location, around []guard) (rest []guard, mea
 // it is not. A field below l counts only if its removal gets around the rule, too: another rule may keep it.
 func (a *auditor) allowedOnTheWay(g guard, l *schema.Location) string {
 	for at := g.at; ; at = at.Parent() {
-		if why := a.allowsRemoval(g.by, at); why != "" && (at == l || a.removalGetsAround(g, at)) {
+		if why := a.allowsRemoval(g, at); why != "" && (at == l || a.removalGetsAround(g, at)) {
 			return why
 		}
 		if at == l {
@@ -58,10 +58,10 @@ func (a *auditor) removalGetsAround(g guard, l *schema.Location) bool {
 	})
 }
 
-// allowsRemoval returns why updates may remove the property l, as far as the author of r says so; "" if nothing says
-// it. Some update that removes l is known to be accepted by r.
-func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
-	switch {
+// allowsRemoval returns why updates may remove the property l, as far as the author of the rule of g says so; "" if
+// nothing says it. Some update that removes l is known to be accepted by that rule.
+func (a *auditor) allowsRemoval(g guard, l *schema.Location) string {
+	switch r := g.by; {
 	case l.Role != schema.Property:
 		return ""
 	case r.asksForNew(l):
@@ -72,6 +72,8 @@ func (a *auditor) allowsRemoval(r *readRule, l *schema.Location) string {
 		return fmt.Sprintf("the message of the rule on %s allows its removal", displayPath(r.at))
 	case speaksOfRemoval(a.description(l), l.Name):
 		return "its description allows its removal"
+	case l != g.at && speaksOfRemovalBy(a.description(g.at), l.Name):
+		return fmt.Sprintf("the description of %s allows its removal", displayPath(g.at))
 	case byReference(l) != "":
 		return fmt.Sprintf("%s and %s are two ways to give one value, and objects may move from one to the other",
 			l.Name, byReference(l))
@@ -162,6 +164,15 @@ func speaksOfRemoval(text, name string) bool {
 	return false
 }
 
+// speaksOfRemovalBy reports whether a sentence of text, which describes another field, says so of the field with a name:
+// "becomes a reservation without failover by removing spec.failover".
+func speaksOfRemovalBy(text, name string) bool {
+	return slices.ContainsFunc(sentenceEnd.Split(text, -1), func(sentence string) bool {
+		return containsFold(sentence, name) &&
+			(removalAllowed.MatchString(sentence) || byRemoving.MatchString(sentence))
+	})
+}
+
 func containsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
@@ -176,6 +187,7 @@ var (
 		`|\b(removal|removing|unsetting|clearing)\b[^.]*\b(is|are) (allowed|permitted|supported|possible|fine)\b` +
 		`|\b(remove|unset|clear)\b.*\b(re-?add|add it (back|again)|set it again)\b` +
 		`|\bimmutable (while|as long as) (it is )?(set|present)\b`)
+	byRemoving = regexp.MustCompile(`(?i)\bby (removing|unsetting|clearing|omitting)\b`)
 )
 
 // doubt returns why a companion of l may refuse an update that the author means, "" if nothing hints at that. Then the
@@ -190,6 +202,10 @@ func (a *auditor) doubt(l *schema.Location, fields []guard) string {
 	if filledIn.MatchString(a.description(l)) {
 		return fmt.Sprintf("the description of %s speaks of a value that is filled in, and who replaces the object "+
 			"leaves it out again", name)
+	}
+	if creationOnly.MatchString(a.description(l)) {
+		return fmt.Sprintf("the description of %s says that it is not read after the creation, and who replaces the "+
+			"object may leave it out", name)
 	}
 	if a.writtenUnasked(l, fields) {
 		return fmt.Sprintf("Go clients write %s where nobody has set it, and who replaces the object leaves it "+
@@ -237,6 +253,9 @@ var filledIn = regexp.MustCompile(`(?i)\bsystem-(chosen|generated|assigned|selec
 	`|\b(automatically|randomly) (filled|populated|assigned|allocated|generated|chosen|selected|picked)\b` +
 	`|\bif\b[^.]*\b(not (set|specified|provided|given)|unset|omitted|empty|missing|unspecified)\b[^.]*` +
 	`\b(is|are|will be) (automatically |randomly )?(filled in|populated|assigned|allocated|generated|chosen|selected|picked)\b`)
+
+// creationOnly finds descriptions of values that count when the object is created and are not read again.
+var creationOnly = regexp.MustCompile(`(?i)\b(not|never) (applied|used|read) after\b[^.]*\bcreat`)
 
 // switchedOff reports whether l would have to stay for ever, although it has other fields, which may change: it always
 // has one of the guarded fields, and so the companion never lets go of it, or it requires another field, and so is a
