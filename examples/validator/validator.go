@@ -22,8 +22,7 @@ func SetUp(m ctrl.Manager, v *immutability.Validator) error {
 	if err := metrics.Registry.Register(counts); err != nil {
 		return err
 	}
-	updates, err := controllerruntime.NewValidator(locks,
-		appsv1.SchemeGroupVersion.WithKind("Deployment"), counts.Option())
+	updates, err := controllerruntime.NewValidator(locks, appsv1.SchemeGroupVersion.WithKind("Deployment"), counts.Option())
 	if err != nil {
 		return err
 	}
