@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/result"
 	"github.com/fieldlock/fieldlock/internal/apply"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -89,7 +90,7 @@ func (c *checker) sameRequest(p request, o prediction, w requestType) bool {
 		return len(o.Violations) == 0 && apply.IsNormal(p.new.Value()) && apply.IsNormal(p.old.Value()) &&
 			of.Kind != "Deployment"
 	}
-	return len(o.Violations) == 0 && !kind.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
+	return len(o.Violations) == 0 && !jsonvalue.HasScalar(p.new.Value(), nil) && of.Kind != "Deployment"
 }
 
 // expires reports whether the cluster deletes a Job when it is done.

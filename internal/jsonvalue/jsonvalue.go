@@ -134,6 +134,22 @@ func Equal(a, b any) bool {
 	}
 }
 
+// HasScalar reports whether a value is a scalar, or has it somewhere.
+func HasScalar(v, scalar any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			if HasScalar(member, scalar) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return HasScalar(item, scalar) })
+	}
+	return v == scalar
+}
+
 // IsNull reports whether v encodes to null.
 func IsNull(v any) bool {
 	switch v := v.(type) {

@@ -125,23 +125,7 @@ func redactedBelow(r *check.Redaction, step any) *check.Redaction {
 }
 
 // HasRedacted reports whether a part of a value is not shown.
-func HasRedacted(v any) bool { return HasScalar(v, check.Redacted) }
-
-// HasScalar reports whether a value is a scalar, or has it somewhere.
-func HasScalar(v, scalar any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			if HasScalar(member, scalar) {
-				return true
-			}
-		}
-		return false
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return HasScalar(item, scalar) })
-	}
-	return v == scalar
-}
+func HasRedacted(v any) bool { return jsonvalue.HasScalar(v, check.Redacted) }
 
 // ItemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
 // people little. It is "" where the path leads through none; of several lists the innermost counts. Passwords are not

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -48,9 +49,13 @@ func (m *meaning) differ() bool {
 
 // means reports whether a reference may mean an object. A namespace that one of both does not give is any.
 func means(r flux.Reference, object map[string]any) bool {
+	return isNear(r, object) && object["kind"] == r.Kind && fieldpath.Value(object, "metadata", "name") == r.Name
+}
+
+// isNear reports whether an object is in the namespace of a reference, as far as both name one.
+func isNear(r flux.Reference, object map[string]any) bool {
 	namespace := fieldpath.Text(object, "metadata", "namespace")
-	here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
-	return here && object["kind"] == r.Kind && fieldpath.Value(object, "metadata", "name") == r.Name
+	return namespace == r.Namespace || namespace == "" || r.Namespace == ""
 }
 
 // inOrder returns references sorted.
@@ -197,11 +202,9 @@ func (c *candidates) makers(r flux.Reference) map[string]string {
 	return all
 }
 
-// mayMake reports whether an object may make the one that a reference means.
+// mayMake reports whether an object may make the object that a reference names.
 func (c *candidates) mayMake(object map[string]any, r flux.Reference) bool {
-	namespace := fieldpath.Text(object, "metadata", "namespace")
-	here := namespace == r.Namespace || namespace == "" || r.Namespace == ""
-	return here && c.isCustom(object) && holdsText(object, r.Name)
+	return isNear(r, object) && c.isCustom(object) && jsonvalue.HasScalar(object, r.Name)
 }
 
 // withoutMetadata returns an object without its metadata.
@@ -222,23 +225,6 @@ func (c *candidates) isCustom(object map[string]any) bool {
 		return false
 	}
 	return c.builtin == nil || !c.builtin(group, kind)
-}
-
-// holdsText reports whether a text is a value in another one.
-func holdsText(in any, text string) bool {
-	switch x := in.(type) {
-	case string:
-		return x == text
-	case map[string]any:
-		for _, value := range x {
-			if holdsText(value, text) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(x, func(item any) bool { return holdsText(item, text) })
-	}
-	return false
 }
 
 // contentOf identifies what decides of an object that definitions refer to, and the files that a HelmChart names.

@@ -68,9 +68,9 @@ func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
 	return files, err
 }
 
-// imported returns the files that the jsonnet programs among some files may import. A path in an import is always
-// written out: each text between quotes may be one, from the directory of the program, from that of the source, or from
-// a library below the root.
+// imported returns the files that the jsonnet programs among some files may import. Jsonnet
+// computes no paths of imports, so each text between quotes may be a path: below the directory of the program, below
+// that of the source, or below a library.
 func (s *Source) imported(tree fs.FS, files []string) []string {
 	from := []string{s.Path}
 	if spec := s.spec.Directory; spec != nil && spec.Jsonnet != nil {

@@ -212,7 +212,7 @@ func (w *walk) read(dir string) (*kustomization, error) {
 	return k, nil
 }
 
-// generator is an entry of configMapGenerator or secretGenerator; that of a ConfigMap has no type.
+// generator is an entry of configMapGenerator or secretGenerator. A ConfigMap has no type.
 type generator struct {
 	kind string
 	types.SecretArgs

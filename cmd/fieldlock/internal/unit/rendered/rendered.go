@@ -40,7 +40,7 @@ const (
 
 // Cluster is what charts learn of the cluster.
 type Cluster struct {
-	// KubeVersion is the version of Kubernetes, such as "1.36"; "" means the one that Helm knows best.
+	// KubeVersion is the version of Kubernetes, such as "1.36"; "" is the default of Helm.
 	KubeVersion string
 	// APIVersions are what the cluster serves besides the built-in groups, such as "monitoring.coreos.com/v1" or
 	// "monitoring.coreos.com/v1/ServiceMonitor".
