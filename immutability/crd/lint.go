@@ -3,7 +3,6 @@ package crd
 import (
 	"cmp"
 	"fmt"
-	"go/token"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ import (
 // nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	if newCRD.undefined() {
-		return []Finding{{Severity: immutability.SeverityError, Rule: finding.NotLookedAt, Message: errNoCRD.Error()}}
+		return []Finding{about(immutability.SeverityError, finding.NotLookedAt, errNoCRD.Error())}
 	}
 	if oldCRD.undefined() {
 		oldCRD = nil
@@ -79,7 +78,7 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 		)
 	})
 	if newCRD.hasRules() || oldCRD != nil && oldCRD.hasRules() {
-		l.add(nil, Finding{Severity: immutability.SeverityNote, Rule: finding.NotLookedAt, Message: rulesUnseen})
+		l.add(nil, about(immutability.SeverityNote, finding.NotLookedAt, rulesUnseen))
 	}
 	return l.findings
 }
@@ -94,13 +93,6 @@ func (c *CRD) hasRules() bool {
 		rules, _ := node[schema.KeyValidations].([]any)
 		return len(rules) > 0
 	})
-}
-
-// linter collects the findings of one CRD.
-type linter struct {
-	crd      *CRD
-	versions []*index
-	findings []Finding
 }
 
 // statusLocks reports the locks at a location in the status and below it that no first write of the status passes. An
@@ -152,82 +144,9 @@ func served(c *CRD) int {
 	return n
 }
 
-// add keeps a finding of v, or with nil of the whole CRD.
-func (l *linter) add(v *Version, f Finding) {
-	f.CRD = l.crd.Name
-	if v == nil {
-		f.Position = l.crd.Position()
-	} else {
-		f.Version = v.Name
-		f.Position = v.Position(f.SchemaPath)
-	}
-	l.findings = append(l.findings, f)
-}
-
-// report adds a finding about the nodes of v at schemaPaths, at the node that they have in common.
-func (l *linter) report(v *Version, severity immutability.Severity, rule string, schemaPaths []string,
-	format string, args ...any) {
-	at := common(schemaPaths)
-	l.add(v, Finding{
-		Path: schema.Readable(at), SchemaPath: at, Severity: severity, Rule: rule,
-		Message: fmt.Sprintf(format, args...), Fields: fieldsOf(schemaPaths),
-	})
-}
-
-// fieldsOf returns the paths for people, sorted.
-func fieldsOf(schemaPaths []string) []string {
-	fields := make([]string, len(schemaPaths))
-	for i, path := range schemaPaths {
-		fields[i] = schema.Readable(path)
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
-}
-
-// Finding is one thing that lint found in a CRD, with its place in the file.
-type Finding struct {
-	CRD      string         // name of the CustomResourceDefinition
-	Version  string         // of the schema that SchemaPath leads through; "" where the CRD as a whole is meant
-	Position token.Position // in the file of the CRD; zero for a CRD that comes from no file
-
-	// These are as in immutability.Finding.
-	Path, SchemaPath string
-	Severity         immutability.Severity
-	Rule, Message    string
-	Fields           []string
-
-	// Fix is a change of the CRD that closes a hole, nil if none is known.
-	Fix *Fix
-}
-
-// Fix is a change of a CRD that makes a finding go away.
-type Fix struct {
-	// Text is the change as YAML, to be added at SchemaPath; its first line is a comment that names the field.
-	Text string
-	// Version is the version whose schema changes; "" means the version of the finding.
-	Version string
-	// SchemaPath is the JSON pointer of the node that changes, and AddRules what is appended to its
-	// x-kubernetes-validations. A change of locks has no AddRules.
-	SchemaPath string
-	AddRules   []map[string]any
-	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of
-	// controller-gen, for locks those of package markers.
-	Markers []string
-	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is
-	// "" for a change of locks.
-	Refuses string
-	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
-	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change
-	// of locks.
-	Safe bool
-}
-
 // aboutSchema returns what immutability.Lint has found in a schema, with the fix in Go.
 func aboutSchema(f immutability.Finding, tree *schema.Tree) Finding {
-	out := Finding{
-		Path: f.Path, SchemaPath: f.SchemaPath, Severity: f.Severity, Rule: f.Rule,
-		Message: f.Message, Fields: f.Fields,
-	}
+	out := Finding{Finding: f}
 	if f.Fix != nil {
 		out.Fix = &Fix{Text: f.Fix.Text, SchemaPath: f.Fix.SchemaPath,
 			Markers: lockMarkers(f.Rule, tree.Find(f.Fix.SchemaPath))}

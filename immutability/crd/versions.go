@@ -3,7 +3,6 @@ package crd
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -21,10 +20,10 @@ func (l *linter) update(oldCRD *CRD) {
 	var before []*index
 	if oldCRD != nil {
 		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
-			l.add(nil, Finding{Severity: immutability.SeverityError, Rule: finding.OtherCRD, Message: fmt.Sprintf(
+			l.add(nil, about(immutability.SeverityError, finding.OtherCRD, fmt.Sprintf(
 				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its "+
 					"own old version",
-				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
+				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)))
 			return
 		}
 		for _, v := range oldCRD.Versions {
@@ -229,91 +228,4 @@ func (l *linter) seenBefore(i int, path string) bool {
 		_, ok := v.nodes[path]
 		return ok && v.Served && v.guards(path)
 	})
-}
-
-// index has the locations of a version's schema by schema path, to compare versions.
-type index struct {
-	*Version
-	nodes map[string]*schema.Location
-}
-
-// newIndex reads the schema of v. Locks that cannot be read are left out: immutability.Lint reports those.
-func newIndex(v *Version) *index {
-	x := &index{v, make(map[string]*schema.Location)}
-	for _, l := range schema.Read(v.Schema, nil).All {
-		x.nodes[l.Path.Pointer()] = l
-	}
-	return x
-}
-
-// locked returns the schema paths of the locks, sorted.
-func (x *index) locked() []string {
-	var paths []string
-	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {
-		if x.nodes[path].Marks.Locked() {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
-// above yields path, its parent, and so on up to the root.
-func above(path string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for yield(path) && path != "" {
-			path = parent(path)
-		}
-	}
-}
-
-// refuses reports whether the schema refuses changes at path, by a lock there or on a parent that is locked as a whole.
-func (x *index) refuses(path string, changes schema.Change) bool {
-	for p := range above(path) {
-		l := x.nodes[p]
-		if l != nil && (p == path && l.Marks.Refuses().Has(changes) || l.Marks.Refuses().Has(schema.ChangeValue)) {
-			return true
-		}
-	}
-	return false
-}
-
-// guards reports whether path or a parent of it has a lock on the value.
-func (x *index) guards(path string) bool {
-	for p := range above(path) {
-		if l := x.nodes[p]; l != nil && l.Marks.Refuses()&schema.ChangeValue != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// preserved reports whether the schema keeps the fields at path although it does not describe them.
-func (x *index) preserved(path string) bool {
-	for p := range above(parent(path)) {
-		if l := x.nodes[p]; l != nil && l.PreservesUnknown() {
-			return true
-		}
-	}
-	return false
-}
-
-// parent returns the JSON pointer one token shorter.
-func parent(pointer string) string { return pointer[:max(strings.LastIndexByte(pointer, '/'), 0)] }
-
-// common returns the deepest schema path that is equal to all of paths or above them; "" for none.
-func common(paths []string) string {
-	if len(paths) == 0 {
-		return ""
-	}
-	prefix := paths[0]
-	for _, path := range paths[1:] {
-		for path != prefix && !strings.HasPrefix(path, prefix+"/") {
-			prefix = parent(prefix)
-		}
-	}
-	// A path that ends in "properties" is the map of properties; the schema is above it.
-	if strings.HasSuffix(prefix, "/properties") && !strings.HasSuffix(prefix, "/properties/properties") {
-		prefix = parent(prefix)
-	}
-	return prefix
 }

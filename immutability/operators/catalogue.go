@@ -31,6 +31,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/result"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kind"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
@@ -294,4 +295,11 @@ func (k *Kind) Replacement(newObj map[string]any, verdict result.Verdict) result
 	target := kind.Target(k.Plural+"."+k.Group+"/"+text(newObj, "metadata.name"), text(newObj, "metadata.namespace"))
 	why := cmp.Or(k.source.Why, "what is lost depends on the operator")
 	return k.source.Replacement(why, strings.NewReplacer(kind.Words(target)...), around)
+}
+
+// text returns the string at a path, or "".
+func text(value any, path string) string {
+	found, _ := fieldpath.At(value, path)
+	t, _ := found.(string)
+	return t
 }

@@ -227,10 +227,3 @@ var goTypes = kind.GoTypes{
 	"PodTemplateSpec":       reflect.TypeFor[corev1.PodTemplateSpec](),
 	"*ResourceRequirements": reflect.TypeFor[*corev1.ResourceRequirements](),
 }
-
-// text returns the string at a path, or "".
-func text(value any, path string) string {
-	found, _ := fieldpath.At(value, path)
-	t, _ := found.(string)
-	return t
-}

@@ -138,7 +138,7 @@ func TestCRDs(t *testing.T) {
 
 // graded returns a finding of a severity.
 func graded(severity immutability.Severity, accepted bool) Finding {
-	return Finding{Finding: crd.Finding{Severity: severity}, Accepted: accepted}
+	return Finding{Finding: crd.Finding{Finding: immutability.Finding{Severity: severity}}, Accepted: accepted}
 }
 
 // TestOrder: errors, warnings and notes, each by line, path, rule and message.
@@ -278,7 +278,8 @@ func TestAccept(t *testing.T) {
 // TestSame: a finding of several versions is one; anything else differs.
 func TestSame(t *testing.T) {
 	f := Finding{Finding: crd.Finding{
-		CRD: "c", Version: "v1", Position: token.Position{Filename: "f", Line: 1}, Path: "p", Rule: "r", Message: "m",
+		CRD: "c", Version: "v1", Position: token.Position{Filename: "f", Line: 1},
+		Finding: immutability.Finding{Path: "p", Rule: "r", Message: "m"},
 	}}
 	for name, c := range map[string]struct {
 		change func(*Finding)

@@ -96,21 +96,6 @@ type Known struct {
 	memory
 }
 
-// memory keeps what was found out about rules. Most rules are in several versions and CRDs.
-type memory struct {
-	compiled witness.Shared
-	refused  celrule.Refusals
-}
-
-// refusals returns why an API server refuses the rules of a schema; nil if it refuses the schema before.
-func (m *memory) refusals(s *spec.Schema) []celrule.Refusal {
-	converted, err := m.compiled.Convert(s)
-	if err != nil {
-		return nil
-	}
-	return m.refused.Of(converted)
-}
-
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
 func hasLocks(c *crd.CRD) bool {
 	return slices.ContainsFunc(c.Versions, func(v *crd.Version) bool {
@@ -183,12 +168,12 @@ func notLookedAt(c *crd.CRD, fields, untried []string, validated bool) (Finding,
 	if len(parts) == 0 {
 		return Finding{}, false
 	}
-	return Finding{Finding: crd.Finding{
-		CRD: c.Name, Position: c.Position(), Severity: immutability.SeverityNote, Rule: finding.NotLookedAt,
+	return Finding{Finding: crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
+		Severity: immutability.SeverityNote, Rule: finding.NotLookedAt,
 		Message: "lint " + strings.Join(parts, " and ") +
 			": the CRD takes more steps than lint makes for one CRD, or an API server accepts no object that lint " +
 			"tried, or not the schema",
-	}}, true
+	}}}, true
 }
 
 // count is a number of things.
@@ -293,7 +278,7 @@ func (u update) droppedRules(a *celrule.Audit) []suspect {
 			s := suspect{Finding: placed(u.new, v, l.Finding)}
 			around := &witness.RuleAt{Version: old.Name, SchemaPath: l.SchemaPath, Index: l.Of.Index, Fields: l.Guards}
 			if w, ok := witness.ShowDropped(after, before,
-				witness.Hole{Finding: s.Finding.Finding, Around: around}); ok {
+				s.hole(around)); ok {
 				s.loosened = &w
 			} else if l.Reworded {
 				continue

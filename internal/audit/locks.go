@@ -370,7 +370,7 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 	for _, f := range lockFindings(newCRD, oldCRD) {
 		if f.Rule == finding.LockDropped {
 			s := suspect{Finding: Finding{Finding: f}}
-			if w, ok := witness.ShowDropped(after, before, witness.Hole{Finding: f}); ok {
+			if w, ok := witness.ShowDropped(after, before, s.hole(nil)); ok {
 				s.loosened = &w
 			}
 			suspects = append(suspects, s)

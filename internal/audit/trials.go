@@ -179,15 +179,13 @@ func (w *tried) ruleAt(g *celrule.Guarded) *witness.RuleAt {
 
 // hole is the suspicion that w gets around a rule.
 func (w *tried) hole(g *celrule.Guarded) witness.Hole {
-	h := witness.Hole{Around: w.ruleAt(g)}
-	h.Version, h.Rule, h.SchemaPath = w.in.Name, w.Rule, w.SchemaPath
-	return h
+	return witness.Hole{Version: w.in.Name, Rule: w.Rule, SchemaPath: w.SchemaPath, Around: w.ruleAt(g)}
 }
 
 // single returns what objects show about transition rules one by one.
 func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
-	add := func(v *crd.Version, f celrule.RuleFinding, shown *witness.Shown) {
+	add := func(v *crd.Version, f celrule.Suspicion, shown *witness.Shown) {
 		suspects = append(suspects, suspect{decided: true, shown: shown, Finding: placed(c, v, f.Finding)})
 	}
 	x.allow(x.effort.decide)
@@ -214,9 +212,9 @@ func (x *explainer) single(c *crd.CRD, a *celrule.Audit) []suspect {
 				x.left = append(x.left, f.Fields...)
 				continue
 			}
-			h := witness.Hole{Around: &witness.RuleAt{Version: v.Name, SchemaPath: f.Of.SchemaPath, Index: f.Of.Index}}
-			h.Finding, h.Version = f.Finding, v.Name
-			if shown, ok := x.show(h, witness.Search); ok {
+			at := &witness.RuleAt{Version: v.Name, SchemaPath: f.Of.SchemaPath, Index: f.Of.Index}
+			way := placed(c, v, f.Finding)
+			if shown, ok := x.show(way.hole(at), witness.Search); ok {
 				f.Message += ": " + shown.Change()
 				add(v, f, &shown)
 			}
@@ -241,7 +239,7 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 			continue
 		}
 		for _, effort := range []witness.Effort{witness.Search, witness.Thorough} {
-			if shown, ok := x.show(witness.Hole{Finding: s.Finding.Finding}, effort); ok {
+			if shown, ok := x.show(s.hole(nil), effort); ok {
 				s.shown = &shown
 				break
 			}

@@ -74,8 +74,8 @@ func (g *Guarded) Paths() []string {
 	return paths
 }
 
-// RuleFinding is a finding about one transition rule. It is a suspicion until objects have shown it.
-type RuleFinding struct {
+// Suspicion is a finding about one transition rule that objects have to show first.
+type Suspicion struct {
 	crd.Finding
 	Of *Rule
 	// The rest is for a rule that an update of the CRD may drop. Guards are the schema paths of the fields that it
@@ -275,8 +275,9 @@ func (w *Way) shown() []*Guarded {
 
 // findingAt returns a finding at a location about the fields that some rules guard.
 func findingAt(id string, l *schema.Location, around []*Guarded) crd.Finding {
-	f := crd.Finding{Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(),
-		SchemaPath: l.Path.Pointer()}
+	f := crd.Finding{Finding: immutability.Finding{
+		Rule: id, Severity: immutability.SeverityWarning, Path: l.Path.String(), SchemaPath: l.Path.Pointer(),
+	}}
 	for _, g := range around {
 		for _, at := range g.at {
 			f.Fields = append(f.Fields, displayPath(at))

@@ -21,8 +21,8 @@ import (
 
 // DeadRules returns the transition rules of s that can never refuse an update, since the schema has no objects that
 // they refuse: has(self.f) == has(oldSelf.f), where f is required.
-func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
-	var findings []RuleFinding
+func (a *Audit) DeadRules(s *spec.Schema) []Suspicion {
+	var findings []Suspicion
 	for _, r := range a.auditor(s).all {
 		*a.auditor(s).steps++
 		c := &certainty{rule: r.Rule}
@@ -38,10 +38,10 @@ func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding {
 }
 
 // finding returns a finding at r.
-func (r *readRule) finding(severity immutability.Severity, id string) RuleFinding {
-	return RuleFinding{Of: r.Rule, Finding: crd.Finding{
+func (r *readRule) finding(severity immutability.Severity, id string) Suspicion {
+	return Suspicion{Of: r.Rule, Finding: crd.Finding{Finding: immutability.Finding{
 		Path: r.Path, SchemaPath: r.SchemaPath, Severity: severity, Rule: id,
-	}}
+	}}}
 }
 
 // certainty evaluates what the schema alone decides of a rule: a required field is there, and a field of one value is
@@ -164,13 +164,13 @@ func (c *certainty) alwaysThere(l *schema.Location) bool {
 
 // StatusLocks returns the transition rules of s that may refuse every update from an object without a status to one
 // with it. With the status subresource, no status can be written then.
-func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
+func (a *Audit) StatusLocks(s *spec.Schema) []Suspicion {
 	of := a.auditor(s)
 	status := of.Root.Property("status")
 	if status == nil || status.Schema.Default != nil {
 		return nil
 	}
-	var findings []RuleFinding
+	var findings []Suspicion
 	inStatus := func(l *schema.Location) bool { return within(l, status) }
 	for _, r := range of.all {
 		*of.steps++
@@ -192,7 +192,7 @@ func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding {
 // that take a guarded field away for a while are Ways. Rules that say what locks say are left out: two updates of which
 // a lock accepts each come to one that it accepts. A finding is a note, or a warning if the rule's message says without
 // a condition that the field may not change.
-func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
+func (a *Audit) TwoSteps(s *spec.Schema) []Suspicion {
 	of := a.auditor(s)
 	if !slices.ContainsFunc(of.all, (*readRule).mayTakeSteps) {
 		return nil // reading rules as locks takes longer
@@ -201,7 +201,7 @@ func (a *Audit) TwoSteps(s *spec.Schema) []RuleFinding {
 	for _, r := range Import(s).Recognized {
 		isLock[RuleRef{r.SchemaPath, r.Index}] = true
 	}
-	var findings []RuleFinding
+	var findings []Suspicion
 	for _, r := range of.all {
 		*of.steps++
 		if !r.mayTakeSteps() || isLock[RuleRef{r.SchemaPath, r.Index}] {

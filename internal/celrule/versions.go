@@ -213,9 +213,9 @@ func (g *Guarded) keeps() *schema.Location {
 // schema of the same version, or of all served versions where that one is no longer served. A rule that one of them has
 // is not dropped, nor is one whose fields have gone, so that their values do, or are locked now. Cost: for each of
 // news, that of reading it as locks.
-func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []RuleFinding {
+func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Suspicion {
 	strict := a.auditor(oldSchema)
-	var losses []RuleFinding
+	var losses []Suspicion
 	for _, r := range strict.all {
 		if !r.Transition {
 			continue

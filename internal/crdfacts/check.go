@@ -66,16 +66,6 @@ func (k *Kind) row(in *ruled, schemaPath string) (number int, says string) {
 	return 0, ""
 }
 
-// compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be
-// nil.
-type compiled struct{ locks, open *ruled }
-
-// ruled are rows, as one schema.
-type ruled struct {
-	*kind.Definition
-	rows []*Row
-}
-
 func compile(k *Kind) (*compiled, error) {
 	var locks, open []*Row
 	for i := range k.Rows {

@@ -54,6 +54,16 @@ type Kind struct {
 	err      error
 }
 
+// compiled are the rows of a kind: those that are locks, and those of which only the fields are known. Either may be
+// nil.
+type compiled struct{ locks, open *ruled }
+
+// ruled are rows, as one schema.
+type ruled struct {
+	*kind.Definition
+	rows []*Row
+}
+
 // Row is what the transition rules of a CRD say about one field.
 type Row struct {
 	Path      string   `json:"path"`             // such as "spec.listeners[*].port"; {*} is every value of a map

@@ -11,29 +11,6 @@ import (
 //	Path{"a", "b"}.Set(value, 3)    {"a": {"b": 3}, "c": 2}
 //	Path{"a", "b"}.Remove(value)    {"a": {}, "c": 2}
 
-// Get returns the value that steps lead to from value, each step a member name (string) or an index (int), and whether
-// there is one.
-func Get(value any, steps ...any) (at any, ok bool) {
-	for _, step := range steps {
-		switch container := value.(type) {
-		case map[string]any:
-			name, isName := step.(string)
-			if value, ok = container[name]; !ok || !isName {
-				return nil, false
-			}
-		case []any:
-			i, isIndex := step.(int)
-			if !isIndex || i < 0 || i >= len(container) {
-				return nil, false
-			}
-			value = container[i]
-		default:
-			return nil, false
-		}
-	}
-	return value, true
-}
-
 // Value is Get for callers that treat an absent value like null: nil for both.
 func Value(value any, steps ...any) any {
 	found, _ := Get(value, steps...)

@@ -13,9 +13,7 @@
 package kind
 
 import (
-	"fmt"
 	"strings"
-	"sync"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -52,39 +50,6 @@ type Preparer func(obj, before map[string]any) (map[string]any, error)
 // its rules cannot be run.
 type part interface {
 	find(u *update) (found []Objection, more int, err error)
-}
-
-// FromData compiles the rows of a kind whose fields are known. The error names the row.
-func FromData(fields *Field, rows []Row) (*Definition, error) {
-	d := &Definition{fields: fields, stored: fields.Prepare}
-	var parts []part
-	for i := range rows {
-		for _, path := range rows[i].Paths() {
-			c, err := d.compile(&rows[i], path)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			parts = append(parts, c)
-			c.number = len(parts)
-		}
-	}
-	d.parts = func() []part { return parts }
-	return d, nil
-}
-
-// FromSchema returns the definition of a kind that a schema describes. Its own locks are compiled already; the
-// transition rules are compiled at the first use, as most CRDs of a directory have no changed object. A nil schema has
-// no rules. stored prepares objects; nil leaves them as they are.
-func FromSchema(s *spec.Schema, locks *immutability.Validator, stored Preparer) *Definition {
-	d := &Definition{schema: s, stored: stored}
-	d.redaction = sync.OnceValue(func() *check.Redaction { return check.Passwords(schema.Read(s, nil)) })
-	d.parts = sync.OnceValue(func() []part {
-		if ruled := newRuled(d, locks); ruled != nil {
-			return []part{ruled}
-		}
-		return nil
-	})
-	return d
 }
 
 // Stored returns an object as it is stored, when it is applied over before.
@@ -153,6 +118,12 @@ type update struct {
 	Update
 	*Definition
 	results []evaluation // of the conditions
+}
+
+// evaluation is the value of a condition.
+type evaluation struct {
+	evaluated, holds bool
+	err              error
 }
 
 // violation returns the violation of a lock that a validator found. at is its path in steps; nil where another package

@@ -3,6 +3,7 @@ package kind
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -75,12 +76,6 @@ func (d *Definition) condition(text string) (int, error) {
 	}
 	d.conditions = append(d.conditions, c)
 	return len(d.conditions) - 1, nil
-}
-
-// evaluation is the value of a condition.
-type evaluation struct {
-	evaluated, holds bool
-	err              error
 }
 
 // holds evaluates a condition once. No condition holds always.
@@ -312,4 +307,22 @@ func (r *Row) breaks(v *result.Violation) bool {
 	newText, _ := v.New.Data.(string)
 	oldText, _ := v.Old.Data.(string)
 	return newText != oldText
+}
+
+// FromData compiles the rows of a kind whose fields are known. The error names the row.
+func FromData(fields *Field, rows []Row) (*Definition, error) {
+	d := &Definition{fields: fields, stored: fields.Prepare}
+	var parts []part
+	for i := range rows {
+		for _, path := range rows[i].Paths() {
+			c, err := d.compile(&rows[i], path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			parts = append(parts, c)
+			c.number = len(parts)
+		}
+	}
+	d.parts = func() []part { return parts }
+	return d, nil
 }

@@ -3,6 +3,9 @@ package kind
 import (
 	"slices"
 	"strings"
+	"sync"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -326,4 +329,19 @@ func texts(rules []celrun.Rule) (text, says string) {
 		list, messages = append(list, r.Text), append(messages, r.Message)
 	}
 	return strings.Join(EachOnce(list), "; "), strings.Join(EachOnce(messages), "; ")
+}
+
+// FromSchema returns the definition of a kind that a schema describes. Its own locks are compiled already; the
+// transition rules are compiled at the first use, as most CRDs of a directory have no changed object. A nil schema has
+// no rules. stored prepares objects; nil leaves them as they are.
+func FromSchema(s *spec.Schema, locks *immutability.Validator, stored Preparer) *Definition {
+	d := &Definition{schema: s, stored: stored}
+	d.redaction = sync.OnceValue(func() *check.Redaction { return check.Passwords(schema.Read(s, nil)) })
+	d.parts = sync.OnceValue(func() []part {
+		if ruled := newRuled(d, locks); ruled != nil {
+			return []part{ruled}
+		}
+		return nil
+	})
+	return d
 }

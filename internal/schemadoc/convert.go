@@ -169,3 +169,7 @@ func (c *converter) refuseLocks(value any, path string) {
 		}
 	}
 }
+
+// rootAnchor stands for the document as a whole in the schemas that Resolve returns: spec.Ref does not tell a reference
+// to "#" from none. No anchor begins with a colon.
+const rootAnchor = ":root"

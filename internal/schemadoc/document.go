@@ -251,10 +251,6 @@ func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
 	return d.Kinds[i], true
 }
 
-// rootAnchor stands for the document as a whole in the schemas that Resolve returns: spec.Ref does not tell a reference
-// to "#" from none. No anchor begins with a colon.
-const rootAnchor = ":root"
-
 // path returns the JSON pointer that a reference means.
 func (d *Document) path(ref string) (string, error) {
 	base, fragment, _ := strings.Cut(ref, "#")

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -100,29 +98,6 @@ func relative(dir, name string) (string, bool) {
 		return name, false
 	}
 	return filepath.ToSlash(rel), filepath.IsLocal(rel)
-}
-
-// steps splits a path; the directory itself has none.
-func steps(name string) []string {
-	if name = path.Clean(name); name == "." {
-		return nil
-	}
-	return strings.Split(name, "/")
-}
-
-func checkPattern(pattern string) error {
-	switch {
-	case pattern == "":
-		return errors.New("the pattern is empty")
-	case path.IsAbs(pattern) || steps(pattern) != nil && steps(pattern)[0] == "..":
-		return fmt.Errorf("the pattern %q leads out of the directory of the settings", pattern)
-	case strings.HasPrefix(pattern, "!"):
-		return errors.New("a pattern cannot take back what another one hides")
-	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return fmt.Errorf("the pattern %q is malformed", pattern)
-	}
-	return nil
 }
 
 // matches reports whether a pattern matches a path, or a directory that the path leads through. Where "**" stands for

@@ -24,6 +24,7 @@ package settings
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -380,3 +381,26 @@ func Postponed(newSide, oldSide *Settings) []string {
 // below it. If all trees are elsewhere, paths are relative to the root of each. In a pattern, "**" stands for any
 // number of directories, and the other characters mean what they mean to path.Match. A pattern that matches a directory
 // matches everything below it.
+
+// steps splits a path; the directory itself has none.
+func steps(name string) []string {
+	if name = path.Clean(name); name == "." {
+		return nil
+	}
+	return strings.Split(name, "/")
+}
+
+func checkPattern(pattern string) error {
+	switch {
+	case pattern == "":
+		return errors.New("the pattern is empty")
+	case path.IsAbs(pattern) || steps(pattern) != nil && steps(pattern)[0] == "..":
+		return fmt.Errorf("the pattern %q leads out of the directory of the settings", pattern)
+	case strings.HasPrefix(pattern, "!"):
+		return errors.New("a pattern cannot take back what another one hides")
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return fmt.Errorf("the pattern %q is malformed", pattern)
+	}
+	return nil
+}

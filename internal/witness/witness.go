@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/finding"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -30,9 +29,10 @@ import (
 
 // Hole is a way around a lock or rule that an audit suspects.
 type Hole struct {
-	// Finding has the version that the hole is in, where it goes through another version the lax one; the schema path
-	// of what is removed, renamed or swapped; and the guarded fields, unless Around names a rule.
-	crd.Finding
+	Version    string   // that has the hole: the lax one, if the way leads through another version
+	Rule       string   // the ID of the finding
+	SchemaPath string   // of what is removed, renamed or swapped
+	Fields     []string // the guarded fields, as paths for people; not needed if Around names them
 	// Around is the transition rule that the hole is a way around; nil for whatever guards the fields.
 	Around *RuleAt
 }

@@ -42,9 +42,9 @@ func TestFind(t *testing.T) {
 			if c.Versions != nil {
 				version = "v2"
 			}
-			k, hole := witness.FromCRD(c.crd(t), nil), witness.Hole{Finding: crd.Finding{
+			k, hole := witness.FromCRD(c.crd(t), nil), witness.Hole{
 				Version: version, Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields,
-			}}
+			}
 			shown, ok := k.Show(hole, witness.Search)
 			if !ok {
 				shown, ok = k.Show(hole, witness.Thorough)

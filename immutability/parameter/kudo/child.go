@@ -1,10 +1,7 @@
 package kudo
 
 import (
-	"strconv"
-
 	"github.com/fieldlock/fieldlock/immutability/parameter"
-	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // An operator can have child instances that a parameter switches on and off (KEP-36): a KudoOperator task with an
@@ -43,36 +40,4 @@ func (v *OperatorVersion) children(index map[string]*Parameter, values parameter
 		}
 	}
 	return out
-}
-
-// enabling returns the parameter that enables the task's child, if there is one and it can.
-func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals) (*Parameter, bool) {
-	if t.EnablingParameter == "" {
-		return nil, false
-	}
-	p := index[t.EnablingParameter]
-	if p == nil {
-		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling,
-			"is not defined, and the task %q has it as its enablingParameter", t.Name)
-		return nil, false
-	}
-	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
-		refuse.Add(refusals, p.Name, refuse.Enabling,
-			"is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
-			kind, t.Name)
-		return nil, false
-	}
-	return p, true
-}
-
-// reads returns the enabling value as a boolean.
-func (t Task) reads(p *Parameter, value parameter.Value, has bool, refusals *parameter.Refusals) bool {
-	present, err := strconv.ParseBool(value.Text)
-	if err != nil {
-		refuse.Add(refusals, p.Name, refuse.Enabling,
-			"has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, "+
-				"false, False",
-			quoted(value, has), t.Name)
-	}
-	return present
 }

@@ -391,3 +391,16 @@ func with(object map[string]any, key string, value any) map[string]any {
 	out[key] = value
 	return out
 }
+
+// Admission says what an operation on an Instance would do.
+type Admission struct {
+	parameter.Decision // Resulting is spec.parameters of the Instance afterwards
+
+	// Restarts names the changed parameters that restart the pods (KEP-27), sorted. It is empty for an installation,
+	// which has no pods yet, and after a refusal.
+	Restarts []string
+
+	// Children says for each task of the operator, in order, whether its instance is there afterwards (KEP-36). It is
+	// empty after a refusal.
+	Children []Child
+}

@@ -180,7 +180,9 @@ func lintReport() *audit.Report {
 	finding := func(name, version, path string, severity immutability.Severity, rule string, line int) audit.Finding {
 		return audit.Finding{Finding: crd.Finding{
 			CRD: name, Version: version, Position: token.Position{Filename: name + ".yaml", Line: line, Column: 5},
-			Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path,
+			Finding: immutability.Finding{
+				Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path,
+			},
 		}}
 	}
 	shown := finding("widgets", "v1", "spec.a", "warning", "unset-then-set", 9)
@@ -213,7 +215,7 @@ func TestLintFormats(t *testing.T) {
 		}
 	}
 	finding := func(severity immutability.Severity, accepted bool) audit.Finding {
-		return audit.Finding{Finding: crd.Finding{Severity: severity}, Accepted: accepted}
+		return audit.Finding{Finding: crd.Finding{Finding: immutability.Finding{Severity: severity}}, Accepted: accepted}
 	}
 	for _, c := range []struct {
 		name string
