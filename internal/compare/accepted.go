@@ -17,8 +17,8 @@ import (
 //
 // The next change of the field has another digest (internal/kind/digest.go), so the entry does not accept it.
 
-// accept marks the accepted violations. They stay in the report.
-func (r *Report) accept(in *Input, now time.Time) {
+// markAccepted marks the accepted violations. They stay in the report.
+func (r *Report) markAccepted(in *Input, now time.Time) {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		entry := in.Accepted.Match(entryOf(v), v.Rule, now)

@@ -25,9 +25,9 @@ import (
 // removes audit as a whole, and a client-side apply stores it as it is. Rules judge what is stored, and so may required
 // fields and plain rules.
 
-// applied returns p with the new object as its request stores it. If that object is not valid although the manifest is,
-// applied adds the reason to v.
-func (d *customKind) applied(v *verdict, p request) request {
+// afterApply returns p with the new object as its request stores it. If that object is not valid although the manifest
+// is, afterApply adds the reason to v.
+func (d *customKind) afterApply(v *verdict, p request) request {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !d.mayDiffer(p) {
 		return p
@@ -52,7 +52,7 @@ func (d *customKind) applied(v *verdict, p request) request {
 	}
 	stored, err := d.merging.Apply(asked)
 	if err != nil {
-		return p // serverSide reports it, or the server does not take one of the objects either
+		return p // refuseServerSide reports it, or the server does not take one of the objects either
 	}
 	sent := *p.new
 	sent.Stored = stored
@@ -66,7 +66,7 @@ func (d *customKind) applied(v *verdict, p request) request {
 		d.invalid(v, p, &sent, version, oldObj, at, isServerSide(p.by))
 	}
 	if !isServerSide(p.by) {
-		asWritten(p.new.Value(), stored, oldObj)
+		restoreWritten(p.new.Value(), stored, oldObj)
 	}
 	p.new = &sent
 	return p
@@ -91,9 +91,9 @@ func (d *customKind) emptied(v *verdict, sent *manifest.Object, version *crd.Ver
 	return len(nulls) > 0
 }
 
-// asWritten puts into a stored object what locks tell apart and no client-side apply sends: null in the place of no
-// value, and integers that a patch rounds.
-func asWritten(written, stored, old any) {
+// restoreWritten puts into a stored object what locks tell apart and no client-side apply sends: null in the place of
+// no value, and integers that a patch rounds.
+func restoreWritten(written, stored, old any) {
 	switch written := written.(type) {
 	case map[string]any:
 		object, ok := stored.(map[string]any)
@@ -112,12 +112,12 @@ func asWritten(written, stored, old any) {
 					object[name] = member
 				}
 			default:
-				asWritten(member, is.Data, was.Data)
+				restoreWritten(member, is.Data, was.Data)
 			}
 		}
 	case []any:
 		for i := range written {
-			asWritten(written[i], kind.Child(stored, i).Data, nil)
+			restoreWritten(written[i], kind.Child(stored, i).Data, nil)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 			if len(at) == 0 && name == "metadata" || is.OK && is.Data == nil && was.OK && was.Data == nil {
 				continue
 			}
-			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name),
+			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.stepInto(name),
 				append(slices.Clip(at), name))...)
 		}
 	case []any:
@@ -233,7 +233,7 @@ func leavesEmpty(o *manifest.Object) bool {
 // side is a value as its manifest has it, and as the server has it.
 type side struct{ written, prepared any }
 
-// at returns the value one step below.
-func (s side) at(step any) side {
+// stepInto returns the value one step below.
+func (s side) stepInto(step any) side {
 	return side{kind.Child(s.written, step).Data, kind.Child(s.prepared, step).Data}
 }

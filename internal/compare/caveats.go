@@ -205,7 +205,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 		list := manifest.ObjectsWithoutCRDs(files).Objects
 		return slices.DeleteFunc(list, func(o *manifest.Object) bool {
 			c.kinds.identify(o)
-			return o.Invalid != nil || len(c.kinds.of(o)) == 0
+			return o.Invalid != nil || len(c.kinds.definitionsOf(o)) == 0
 		})
 	}
 	type kind struct{ unit, group, name string }
@@ -215,7 +215,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 		of := kind{o.Unit, o.Group, o.Kind}
 		printed[of] = append(printed[of], p)
 	}
-	written, _ := pairUp(objects(in.NewWritten), objects(in.OldWritten), c.kinds.isPartial())
+	written, _ := pairUp(objects(in.NewWritten), objects(in.OldWritten), c.kinds.partialTest())
 	for _, p := range written {
 		if p.new == nil || p.old == nil {
 			continue

@@ -36,9 +36,9 @@ type goneUnit struct {
 	object *manifest.Object
 }
 
-// applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings,
+// applierOf returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings,
 // where the applier beats the method of the tool.
-func (c *checker) applier(o *manifest.Object) tool.Applier {
+func (c *checker) applierOf(o *manifest.Object) tool.Applier {
 	a := o.AppliedBy.By(c.DefaultTool)
 	if (a.Tool == "" || a.Assumed) && len(a.Methods) == 0 && c.DefaultApplier != "" {
 		a.Methods = []tool.Method{c.DefaultApplier}
@@ -54,8 +54,8 @@ func (c *checker) applier(o *manifest.Object) tool.Applier {
 
 // requestOf returns what is known about the request that updates an object of NEW.
 func (c *checker) requestOf(p pair) request {
-	r := request{pair: p, applier: c.applier(p.new), advice: &c.Advice}
-	r.applier.Forced = r.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
+	r := request{pair: p, applier: c.applierOf(p.new), advice: &c.Advice}
+	r.applier.Forced = r.applier.Forced && p.old != nil && c.applierOf(p.old).Forced // a change cannot excuse itself
 	if l, ok := c.live[p.new.Document]; ok && l.Old != nil {
 		r.live = &l
 	}

@@ -61,7 +61,8 @@ func Check(in Input, o Options) (*Report, error) {
 			Version:      reportVersion,
 			SkippedKinds: []result.KindCount{}, Violations: []result.Violation{}, Unknown: []result.Remark{},
 			Notes: []result.Remark{}, Replacements: []result.Replacement{}, Deletions: []result.Deletion{},
-			UncheckedKinds: []result.KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			UncheckedKinds: []result.KindCount{}, Warnings: []string{},
+			Others: otherDocuments(newSet.Others, oldSet.Others),
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]result.Unit{}, in.Units...),
@@ -111,16 +112,16 @@ func Check(in Input, o Options) (*Report, error) {
 	olds, oldSkipped := c.covered(oldSet, nil, equal)
 	news, newSkipped := c.covered(newSet, oldSet, equal)
 	c.skip(newSkipped, oldSkipped, in.Live != nil)
-	for _, r := range repeated(news, olds) {
-		c.fail(r.mistake())
+	for _, r := range repeatsIn(news, olds) {
+		c.fail(r.asMistake())
 	}
-	for _, r := range repeated(olds, news) {
+	for _, r := range repeatsIn(olds, news) {
 		if !(pair{new: r.Object, old: r.first}).unchanged() {
 			c.report.NotCovered = append(c.report.NotCovered, r.notCovered())
 		}
 	}
 	uninstalled, olds := split(olds, c.uninstalled)
-	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
+	pairs, partial := pairUp(news, olds, c.kinds.partialTest())
 	for _, o := range uninstalled {
 		pairs = append(pairs, pair{old: o})
 	}
@@ -140,7 +141,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.hiddenObjects(in.Hidden, pairs)
 	c.overridden(&in, pairs)
 	c.report.Skipped += c.report.Others
-	c.report.accept(&in, o.Now)
+	c.report.markAccepted(&in, o.Now)
 	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...),
 		c.caveats(pairs)...)
 	c.report.finish(o.Strict)
@@ -213,8 +214,8 @@ func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Objec
 	return nil
 }
 
-// others counts the documents of both sides that are not objects; a file that both sides have counts once.
-func others(news, olds []string) int {
+// otherDocuments counts the documents of both sides that are not objects; a file that both sides have counts once.
+func otherDocuments(news, olds []string) int {
 	count := map[string]int{}
 	for _, path := range olds {
 		count[path]++
@@ -236,7 +237,7 @@ func (c *checker) covered(set, old *manifest.Set, equal map[*yamldoc.Document]bo
 		switch {
 		case equal[o.Document] && o.Invalid == nil:
 			list = append(list, o)
-		case len(c.kinds.of(o)) == 0:
+		case len(c.kinds.definitionsOf(o)) == 0:
 			skipped = append(skipped, o)
 		case o.Invalid != nil:
 			c.failInvalid(o, old)

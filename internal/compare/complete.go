@@ -13,8 +13,8 @@ import (
 // definition judged, or as a gap. Gaps are files and units that nothing could read, verdicts that only the cluster can
 // give, and objects of kinds whose rules are not known. A file or unit that is equal on both sides is not a gap.
 
-// count adds an object to those of its kind.
-func count(kinds []result.KindCount, o *manifest.Object, changed bool) []result.KindCount {
+// countKind adds an object to those of its kind.
+func countKind(kinds []result.KindCount, o *manifest.Object, changed bool) []result.KindCount {
 	i := slices.IndexFunc(kinds,
 		func(k result.KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
 	if i < 0 {
@@ -80,7 +80,7 @@ func (c *checker) skip(news, olds []*manifest.Object, live bool) {
 			changed = true
 		}
 		c.report.Skipped++
-		c.report.SkippedKinds = count(c.report.SkippedKinds, o, changed)
+		c.report.SkippedKinds = countKind(c.report.SkippedKinds, o, changed)
 	}
 	c.report.Skipped += len(partial)
 }
@@ -119,6 +119,6 @@ func (k *kinds) operatorListed(o *manifest.Object) bool {
 // countUnchecked counts the changed objects of kinds whose definition is not complete.
 func (c *checker) countUnchecked(p pair) {
 	if p.changed() && !c.kinds.complete(p.new) {
-		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new, true)
+		c.report.UncheckedKinds = countKind(c.report.UncheckedKinds, p.new, true)
 	}
 }

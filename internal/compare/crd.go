@@ -47,8 +47,8 @@ type customVersion struct {
 	*kind.Definition
 	converted    func() *prepare.Preparer // of objects that were in another version
 	descriptions func() *described
-	layered      func() bool     // whether a value can be set within a default
-	validity     func() validity // the mistakes that the server finds
+	layered      func() bool          // whether a value can be set within a default
+	validity     func() validityCheck // the mistakes that the server finds
 }
 
 // newCustomKind compiles every version of a CRD. Each error names file and line.
@@ -69,7 +69,7 @@ func newCustomKind(c manifest.CRD, onlyOld bool, o Options) (*customKind, []erro
 			converted:    sync.OnceValue(func() *prepare.Preparer { return newConverted(v, preparer) }),
 			layered:      sync.OnceValue(func() bool { return defaultsAContainer(v.Schema) }),
 			descriptions: sync.OnceValue(func() *described { return describe(v.Schema) }),
-			validity:     sync.OnceValue(func() validity { return newValidity(v.Schema) }),
+			validity:     sync.OnceValue(func() validityCheck { return newValidity(v.Schema) }),
 		}
 	}
 	return d, errs

@@ -39,7 +39,7 @@ func (d *customKind) definition() *definition {
 // holds too. With a conversion webhook, the verdict is unknown.
 func (d *customKind) find(v *verdict, p request) error {
 	var invalid verdict
-	err := d.findInVersions(v, d.applied(&invalid, p), p)
+	err := d.findInVersions(v, d.afterApply(&invalid, p), p)
 	if d.replaced { // the other CRD decides what is valid
 		return err
 	}
@@ -54,7 +54,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	if newVersion == oldVersion {
 		err := d.check(v, p, newVersion)
-		d.serverSide(v, written, newVersion, oldVersion)
+		d.refuseServerSide(v, written, newVersion, oldVersion)
 		return err
 	}
 	if !storageversion.Unconverted(d.crd.CRD) {
@@ -71,7 +71,7 @@ func (d *customKind) findInVersions(v *verdict, p, written request) error {
 		return err
 	}
 	slices.SortStableFunc(v.Violations, func(a, b result.Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
-	d.serverSide(v, written, newVersion, oldVersion)
+	d.refuseServerSide(v, written, newVersion, oldVersion)
 	return nil
 }
 

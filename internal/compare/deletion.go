@@ -35,7 +35,7 @@ func (c *checker) findGone(newSet, oldSet *manifest.Set) {
 			continue
 		}
 		c.gone.units[d.Unit] = goneUnit{d, o}
-		if len(c.kinds.of(o)) == 0 {
+		if len(c.kinds.definitionsOf(o)) == 0 {
 			c.gone.uncovered = append(c.gone.uncovered, o)
 		}
 	}
@@ -49,7 +49,7 @@ func (g *gone) stays(unit string) bool {
 
 // keeps returns why an object stays when its manifest goes; "" if its tool deletes it. depth ends circles of units.
 func (c *checker) keeps(o *manifest.Object, depth int) string {
-	by := c.applier(o)
+	by := c.applierOf(o)
 	unit, goes := c.gone.units[o.Unit]
 	goes = goes && unit.object != o && depth < 20
 	mark := by.Kept(o.Value())
@@ -79,7 +79,7 @@ func (c *checker) leavesUnit(p pair) bool {
 	if unit := p.old.Unit; unit == "" || p.new.Unit != "" || !c.gone.stays(unit) {
 		return false
 	}
-	return c.applier(p.old).Deletes() && c.keeps(p.old, 0) == ""
+	return c.applierOf(p.old).Deletes() && c.keeps(p.old, 0) == ""
 }
 
 // addDeletion adds an object that NEW no longer has, or that its unit no longer lists, and its violation if its cost is
@@ -99,7 +99,7 @@ func (c *checker) addDeletion(o *manifest.Object, unlisted bool) {
 		d.Kept, d.Message = true, "what it has applied stays, as "+definer.Stays+"; if you delete that, too: "+d.Message
 	case o.AppliedBy.Uninstalls != "":
 		d.Message = o.AppliedBy.Uninstalls + ": " + d.Message
-	case !c.applier(o).Deletes():
+	case !c.applierOf(o).Deletes():
 		d.Message = IfDeleted + d.Message
 	}
 	if d.Loses() {
@@ -124,7 +124,7 @@ func (c *checker) addUnsure(files []manifest.File, newSet *manifest.Set) {
 		stays := func(n *manifest.Object) bool { return n.Unit != "" && n.Fits(o.ID) }
 		cost, message := c.loss(o)
 		loses := cost == result.CostData || cost == result.CostCascade
-		if !loses || !c.applier(o).Deletes() || c.keeps(o, 0) != "" || slices.ContainsFunc(newSet.Objects, stays) {
+		if !loses || !c.applierOf(o).Deletes() || c.keeps(o, 0) != "" || slices.ContainsFunc(newSet.Objects, stays) {
 			continue
 		}
 		c.report.Unknown = append(c.report.Unknown, result.Remark{Subject: subject(o, nil), Message: fmt.Sprintf(
@@ -141,7 +141,7 @@ func (c *checker) waysToKeep(o *manifest.Object, unlisted bool) []string {
 	if unit, goes := c.gone.units[o.Unit]; goes && unit.object != o {
 		gone.WithUnit = unit.Unit
 	}
-	return append(c.applier(o).WaysToKeep(gone), waysToKeepData(o)...)
+	return append(c.applierOf(o).WaysToKeep(gone), waysToKeepData(o)...)
 }
 
 // waysToKeepData returns the ways to keep the data of an object that goes.
@@ -169,7 +169,8 @@ func waysToKeepData(o *manifest.Object) []string {
 
 // uninstalled reports whether the tool deletes an object of OLD before it applies what NEW has.
 func (c *checker) uninstalled(o *manifest.Object) bool {
-	return o.AppliedBy.Uninstalls != "" && c.applier(o).Outlives(o.Value()) == "" && !c.applier(o).Recreated(o.Value())
+	by := c.applierOf(o)
+	return o.AppliedBy.Uninstalls != "" && by.Outlives(o.Value()) == "" && !by.Recreated(o.Value())
 }
 
 // loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer
@@ -179,7 +180,7 @@ func (c *checker) loss(o *manifest.Object) (cost result.Cost, message string) {
 		return c.lossOf(d, nil)
 	}
 	worst := &result.Replacement{Cost: result.CostNone, Message: "nothing is lost with it"}
-	for _, d := range c.kinds.of(o) {
+	for _, d := range c.kinds.definitionsOf(o) {
 		if r := lossBy(d, o); worse(r, worst) {
 			worst = r
 		}
@@ -195,7 +196,7 @@ func (c *checker) lossOf(d tool.Definer, outer []string) (cost result.Cost, mess
 	}
 	worst := &result.Replacement{Cost: result.CostNone, Message: "nothing is lost with what it applies"}
 	for _, o := range objects {
-		if c.applier(o).Outlives(o.Value()) != "" {
+		if c.applierOf(o).Outlives(o.Value()) != "" {
 			continue
 		}
 		inner, ok := tool.Defines(o.Value())

@@ -54,9 +54,9 @@ type repeat struct {
 	first *manifest.Object
 }
 
-// repeated returns the objects that one file holds twice: a client would apply both, one over the other. Objects that
+// repeatsIn returns the objects that one file holds twice: a client would apply both, one over the other. Objects that
 // are equal on the other side, in the same file, are left out.
-func repeated(objects, otherSide []*manifest.Object) []repeat {
+func repeatsIn(objects, otherSide []*manifest.Object) []repeat {
 	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
 		all := map[place][]*manifest.Object{}
 		for _, o := range objects {
@@ -85,8 +85,8 @@ func repeated(objects, otherSide []*manifest.Object) []repeat {
 	return repeats
 }
 
-// mistake is the error of a repeat in NEW, which should not get there.
-func (r repeat) mistake() error {
+// asMistake is the error of a repeat in NEW, which should not get there.
+func (r repeat) asMistake() error {
 	return r.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each object once",
 		r.first.Document.File, r.first.Document.Position().Line)
 }

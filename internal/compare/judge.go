@@ -47,7 +47,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 		v, err = c.judgeUpdate(r)
 	}
 	// The cluster answered a dry run of an update. The answer counts if the tool updates the object, or is unknown.
-	if r.live != nil && (c.fate(r) == tool.Updated || c.applier(p.new).Tool == "") {
+	if r.live != nil && (c.fate(r) == tool.Updated || c.applierOf(p.new).Tool == "") {
 		v.addAnswer(r.live)
 	}
 	v.excuseUnknown(r.pair)
@@ -66,7 +66,7 @@ func (c *checker) mayDiffer(r request) bool {
 
 // fate returns what the tool does with an object that both sides have.
 func (c *checker) fate(r request) tool.Fate {
-	by := c.applier(r.new)
+	by := c.applierOf(r.new)
 	fate := by.Fate(r.new.Document.Object, r.old.Value())
 	if fate == tool.Created && r.live != nil && !by.Recreated(r.new.Document.Object) {
 		return tool.Updated // the cluster has it still
@@ -175,7 +175,7 @@ func (c *checker) judgeColliding(r request) verdict {
 	if r.applier.Recreated(r.new.Document.Object) {
 		message = createsHook
 	}
-	v := verdict{replacement: c.worst(r)}
+	v := verdict{replacement: c.worstReplacement(r)}
 	v.addServerSide(fieldpath.Path{"metadata", "annotations"}, message, "")
 	return v
 }

@@ -25,8 +25,8 @@ const (
 	notCompared                  // there are too many copies to compare them, or an error
 )
 
-// member is an object of a group with the verdict of its comparisons.
-type member struct {
+// groupMember is an object of a group with the verdict of its comparisons.
+type groupMember struct {
 	*verdict
 	agreement
 }
@@ -52,10 +52,10 @@ func (c *checker) judgeAll(pairs []pair) (verdicts []verdict, errs []error) {
 			c.Step()
 		}
 	})
-	groups := map[*group][]member{}
+	groups := map[*group][]groupMember{}
 	for i, p := range pairs {
 		if p.group != nil {
-			groups[p.group] = append(groups[p.group], member{&verdicts[i], agreements[i]})
+			groups[p.group] = append(groups[p.group], groupMember{&verdicts[i], agreements[i]})
 		}
 	}
 	for g, members := range groups {
@@ -97,7 +97,7 @@ func (c *checker) judgeMember(p pair) (first verdict, all agreement, err error) 
 // decide turns the verdicts on the objects of a group into those for the report. An object that every comparison
 // refuses is refused, unless NEW has enough other objects to succeed all objects of OLD: then it may be a new object.
 // So copies can hide a change only if each object of OLD has an allowed successor among them.
-func (g *group) decide(members []member, askCluster string) {
+func (g *group) decide(members []groupMember, askCluster string) {
 	refused, others := 0, 0
 	for _, m := range members {
 		switch m.agreement {
@@ -113,15 +113,15 @@ func (g *group) decide(members []member, askCluster string) {
 		switch {
 		case isUpdate && !mayBeNew && (m.agreement == allAllow || m.agreement == allRefuse):
 		case isUpdate || m.agreement == allRefuse || m.agreement == notCompared:
-			*m.verdict = unknownVerdict("metadata.name", g.unknown(m, askCluster))
+			*m.verdict = unknownVerdict("metadata.name", g.whyUnknown(m, askCluster))
 		default:
 			*m.verdict = verdict{}
 		}
 	}
 }
 
-// unknown says why the verdict on a member is unknown.
-func (g *group) unknown(m member, askCluster string) string {
+// whyUnknown says why the verdict on a member is unknown.
+func (g *group) whyUnknown(m groupMember, askCluster string) string {
 	switch {
 	case g.relation == successors && g.count == 1:
 		return fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not show which of them "+

@@ -84,9 +84,9 @@ func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Option
 
 // addFaulty adds a CRD that cannot be read and is equal on both sides.
 func (k *kinds) addFaulty(f manifest.Faulty) {
-	group := fieldpath.Text(f.Document.Object, "spec", "group")
+	apiGroup := fieldpath.Text(f.Document.Object, "spec", "group")
 	kind := fieldpath.Text(f.Document.Object, "spec", "names", "kind")
-	k.faulty[groupKind{group, kind}] = f.Err
+	k.faulty[groupKind{apiGroup, kind}] = f.Err
 }
 
 // add adds a CRD, unless it is there already.
@@ -110,8 +110,8 @@ func (k *kinds) add(c manifest.CRD, onlyOld bool, o Options) {
 	k.byKind[gk] = append(k.byKind[gk], d)
 }
 
-// of returns the definitions of an object's kind, in any version; none for an unknown kind.
-func (k *kinds) of(o *manifest.Object) []*definition {
+// definitionsOf returns the definitions of an object's kind, in any version; none for an unknown kind.
+func (k *kinds) definitionsOf(o *manifest.Object) []*definition {
 	var list []*definition
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		list = append(list, d.definition())

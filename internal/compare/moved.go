@@ -18,7 +18,7 @@ type move struct{ new, old *customKind }
 // covering returns the definitions that can judge a pair.
 func (k *kinds) covering(p request) []*definition {
 	var list []*definition
-	for _, d := range k.of(p.new) {
+	for _, d := range k.definitionsOf(p.new) {
 		if d.inVersion(p.new.APIVersion) && d.inVersion(p.old.APIVersion) {
 			list = append(list, d)
 		}

@@ -10,22 +10,22 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// isPartial returns a function that reports whether an object lacks what an API server requires, as a patch does. No
+// partialTest returns a function that reports whether an object lacks what an API server requires, as a patch does. No
 // server can have stored it. The schemas of OLD decide for both sides, so that a change cannot make objects of OLD
 // partial.
-func (k *kinds) isPartial() func(*manifest.Object) bool {
+func (k *kinds) partialTest() func(*manifest.Object) bool {
 	known := map[*manifest.Object]bool{}
 	return func(o *manifest.Object) bool {
 		partial, ok := known[o]
 		if !ok {
-			partial = k.partial(o)
+			partial = k.lacksRequired(o)
 			known[o] = partial
 		}
 		return partial
 	}
 }
 
-func (k *kinds) partial(o *manifest.Object) bool {
+func (k *kinds) lacksRequired(o *manifest.Object) bool {
 	if kind := k.builtinOf(o); kind != nil {
 		return kind.Missing(o.Value()) != ""
 	}

@@ -94,10 +94,10 @@ func TestEnumerate(t *testing.T) {
 			t.Errorf("%d names: %q, want %q", n, got, want)
 		}
 	}
-	if diff := cmp.Diff(2, others([]string{"a"}, []string{"a", "b"})); diff != "" {
+	if diff := cmp.Diff(2, otherDocuments([]string{"a"}, []string{"a", "b"})); diff != "" {
 		t.Errorf("a document that both sides have counts once: %s", diff)
 	}
-	if got := others([]string{"a", "a", "c"}, []string{"a", "b"}); got != 4 {
+	if got := otherDocuments([]string{"a", "a", "c"}, []string{"a", "b"}); got != 4 {
 		t.Errorf("%d documents, want 4", got)
 	}
 }

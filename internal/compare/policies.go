@@ -74,7 +74,7 @@ func (c *checker) addPolicies(v *verdict, p request, u *policy.Update) {
 	u.Live = p.live != nil
 	found := c.policies.Check(u)
 	if len(found.Refused) > 0 && v.replacement == nil {
-		kind := c.worst(p)
+		kind := c.worstReplacement(p)
 		v.replacement = &result.Replacement{
 			Cost: kind.Cost, Message: "a policy refuses the update, and may refuse a new object too",
 			How: slices.Concat([]string{"change the manifest as the policy says",

@@ -20,9 +20,9 @@ import (
 func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 	re := *v.replacement
 	if re.Cost == "" { // what refuses the update knows nothing of the kind
-		re.Cost = c.worst(request{pair: p}).Cost
+		re.Cost = c.worstReplacement(request{pair: p}).Cost
 	}
-	by := c.applier(p.new)
+	by := c.applierOf(p.new)
 	refused := tool.Refused{
 		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Place(), Name: p.new.Called(),
 		File:     manifest.Argument(p.new.Document.File),
@@ -39,15 +39,15 @@ func (c *checker) replacementOf(p pair, v *verdict) *result.Replacement {
 	if by.Forced && !c.requestOf(p).applier.Forced {
 		re.Message += "; spec.force of the Kustomization does not count yet, since this change adds it"
 	}
-	re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
+	re.RequestedNew = re.Requested && p.old != nil && !c.applierOf(p.old).Requested(p.old.Value(), p.old.Value())
 	return &re
 }
 
-// worst returns what replacing an object costs by the definition of its kind that costs most.
-func (c *checker) worst(p request) *result.Replacement {
+// worstReplacement returns what replacing an object costs by the definition of its kind that costs most.
+func (c *checker) worstReplacement(p request) *result.Replacement {
 	p.old = cmp.Or(p.old, p.new)
 	worst := &result.Replacement{Cost: result.CostUnknown}
-	for i, d := range c.kinds.of(p.new) {
+	for i, d := range c.kinds.definitionsOf(p.new) {
 		if r := d.replacement(p); i == 0 || worse(r, worst) {
 			worst = r
 		}

@@ -12,9 +12,9 @@ import (
 
 // Updates of custom resources that a server-side apply cannot make, and any other request can.
 
-// serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook.
-// With a cluster, the server has answered already.
-func (d *customKind) serverSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
+// refuseServerSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion
+// webhook. With a cluster, the server has answered already.
+func (d *customKind) refuseServerSide(v *verdict, p request, newVersion, oldVersion *crd.Version) {
 	if !isServerSide(p.by) || d.noDefaults || d.replaced {
 		return
 	}

@@ -18,11 +18,11 @@ import (
 // Mistakes that the API server finds in a custom resource, by its own code: types, required fields, list types, and
 // plain CEL rules.
 
-// validity lists the mistakes that the server finds in an object, or in an update if the old one is not nil. It is nil
-// if the schema cannot be used. Transition rules are left out, and rules that read the status: it is the cluster's.
-type validity func(newObj, oldObj map[string]any) []string
+// validityCheck lists the mistakes that the server finds in an object, or in an update if the old one is not nil. It is
+// nil if the schema cannot be used. Transition rules are left out, and rules that read the status: it is the cluster's.
+type validityCheck func(newObj, oldObj map[string]any) []string
 
-func newValidity(s *spec.Schema) validity {
+func newValidity(s *spec.Schema) validityCheck {
 	converted, err := celrun.Convert(s)
 	if err != nil {
 		return nil

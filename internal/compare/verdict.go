@@ -95,8 +95,8 @@ const lockRule = string(kind.LockRule)
 // value is a value that can be absent.
 type value = result.Value
 
-// same reports whether two values are both absent, or equal.
-func same(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
+// sameValue reports whether two values are both absent, or equal.
+func sameValue(a, b value) bool { return a.OK == b.OK && jsonvalue.Equal(a.Data, b.Data) }
 
 // threeWay is the merge of Helm, which treats built-in kinds as kubectl's client-side apply does.
 const threeWay = builtin.Applier(apply.ThreeWay)
@@ -160,7 +160,7 @@ func changeOf(v *result.Violation, newObj, oldObj *manifest.Object) string {
 		newVal, oldVal = kind.Correlate(nil, newObj.Value(), oldObj.Value(), v.Steps)
 	}
 	of := kind.Digest(oldVal, newVal)
-	if len(v.Steps) == 0 || same(newVal, oldVal) {
+	if len(v.Steps) == 0 || sameValue(newVal, oldVal) {
 		of = kind.DigestObjects(newObj.Value(), oldObj.Value())
 	}
 	if v.Lock == lockServer {
