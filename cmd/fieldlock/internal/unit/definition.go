@@ -62,7 +62,8 @@ var undecidedActions = []string{
 // undecidedOption matches the options of an Application that change neither what it applies nor how.
 var undecidedOption = regexp.MustCompile(`^(?:CreateNamespace|PruneLast|PrunePropagationPolicy|ApplyOutOfSyncOnly|FailOnSharedResource|SkipDryRunOnMissingResource)=`)
 
-// deciding returns the specification without what does not decide about the objects of the unit.
+// deciding returns the specification without what does not decide about the objects of the unit, such as the version of
+// its API.
 func (s definedSpec) deciding() []byte {
 	spec, _ := s.Object["spec"].(map[string]any)
 	spec = maps.Clone(spec)
@@ -80,8 +81,7 @@ func (s definedSpec) deciding() []byte {
 			spec[field] = in
 		}
 	}
-	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"],
-		"name": nameOf(s.Object), "spec": spec}
+	s.Object = map[string]any{"kind": s.Object["kind"], "name": nameOf(s.Object), "spec": spec}
 	return encode(s)
 }
 

@@ -111,7 +111,7 @@ func (d *discovery) scan() {
 			if u := d.define(Object{Document: document, File: name}, nil); u != nil {
 				u.document = document
 				d.written = append(d.written, u)
-				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil || u.unread // a patch may name another path
+				d.holds[name] = true // also one whose files are elsewhere: a patch or a variable may change which
 			}
 		}
 	}
