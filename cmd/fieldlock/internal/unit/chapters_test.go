@@ -237,6 +237,11 @@ func TestHelmReleases(t *testing.T) {
 		}
 		return files{"release.yaml": fluxUnit("helm", "HelmRelease", "shop", ref), "source.yaml": fluxUnit("source", kind, "shop", spec)}
 	}
+	clusters := files{}
+	for _, name := range []string{"one", "two"} {
+		clusters = clusters.with("clusters/"+name+"/apps.yaml", fluxUnit("kustomize", "Kustomization", "apps", "path: ./"+name+", prune: true, "+gitSource),
+			name+"/release.yaml", from("OCIRepository", "")["release.yaml"], name+"/source.yaml", from("OCIRepository", "url: 'oci://example.com/"+name+"'")["source.yaml"])
+	}
 	const changed = "~ HelmRelease flux-system/shop of release.yaml"
 	updates := []update{
 		{name: "a value", old: helm, new: with(helm, "v: one", "v: two"), want: `
@@ -251,6 +256,11 @@ func TestHelmReleases(t *testing.T) {
 		{name: "a chart elsewhere", old: from("OCIRepository", "url: 'oci://example.com/shop'"), new: with(from("OCIRepository", "url: 'oci://example.com/shop'"), "v: one", "v: two"), want: `
 			? HelmRelease flux-system/shop: its chart is in the OCIRepository shop
 			` + changed},
+		{name: "a chart elsewhere, of one of two clusters", reason: "two/release.yaml has a source of its own", old: clusters, new: clusters.with("one/source.yaml", from("OCIRepository", "url: 'oci://example.com/three'")["source.yaml"]), want: `
+			= HelmRelease flux-system/shop of Flux Kustomization flux-system/apps
+			? HelmRelease flux-system/shop: its chart is in the OCIRepository shop
+			unit Flux Kustomization flux-system/apps
+			~ OCIRepository flux-system/shop of Flux Kustomization flux-system/apps`},
 	}
 	for _, cannot := range []struct{ kind, spec, reason string }{
 		{"OCIRepository", "url: 'oci://example.com/shop', secretRef: {name: s}", "the OCIRepository shop needs credentials (secretRef), which fieldlock does not read"},

@@ -321,14 +321,20 @@ func (u *Unit) computeDigest(t Tree) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// definition identifies the definition of the unit, of one that cannot be rendered only what decides about its objects.
+// definition identifies the definition of the unit, of one that cannot be rendered only what decides about its objects:
+// the objects that it may refer to, but not those of other clusters beside one of its own.
 func (u *Unit) definition() []byte {
 	if u.Err == nil || u.kind.group == "" {
 		return u.spec
 	}
 	var contents []string
 	for _, m := range u.refers {
-		contents = slices.AppendSeq(slices.AppendSeq(contents, maps.Values(m.contents)), maps.Values(m.makers))
+		contents = slices.AppendSeq(contents, maps.Values(m.makers))
+		for file, content := range m.contents {
+			if len(m.files) == 0 || !m.apart[file] {
+				contents = append(contents, content)
+			}
+		}
 	}
 	return append(u.deciding(), strings.Join(sorted(contents), "\x00")...)
 }
