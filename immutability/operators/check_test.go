@@ -92,6 +92,36 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestClusterImages: the major version of a CloudNativePG image is that of its tag, as the operator reads it: not of a
+// digest or a port beside it.
+func TestClusterImages(t *testing.T) {
+	catalogue, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := catalogue.Find("postgresql.cnpg.io/v1", "Cluster")
+	const digest, other = "@sha256:17760b4508", "@sha256:dabf20b4a1"
+	for _, row := range []struct {
+		old, new string
+		unknown  bool
+	}{
+		{"p/postgresql:18.4" + digest, "p/postgresql:18.4" + other, false},
+		{"p/postgresql:18.4", "p/postgresql:18.5-standard-trixie" + digest, false},
+		{"host:5000/p/postgresql:18.4" + digest, "host:5001/p/postgresql:18beta1" + digest, false},
+		{"p/postgresql:17.4" + digest, "p/postgresql:18.4" + digest, true},
+		{"host:5000/p/postgresql:17", "host:5000/p/postgresql:18", true},
+		{"p/postgresql" + digest, "p/postgresql" + other, false}, // not a matter of the old image
+	} {
+		object := func(image string) map[string]any {
+			return map[string]any{"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": map[string]any{"name": "c"},
+				"spec": map[string]any{"imageName": image}}
+		}
+		if v := kind.Check(object(row.new), object(row.old)); !v.Allowed() || len(v.Unknown) > 0 != row.unknown {
+			t.Errorf("%s to %s: %s", row.old, row.new, said(v))
+		}
+	}
+}
+
 // said is a verdict in one line.
 func said(v result.Verdict) string {
 	var list []string
