@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,58 @@ func TestNamespacesOfUnits(t *testing.T) {
 		}
 		if c.status != row.status {
 			t.Errorf("%s: status %d, want %d:\n%s%s", row.name, c.status, row.status, c.out, c.err)
+		}
+	}
+}
+
+// TestUnlisted: a tool deletes what its unit no longer lists, though the files are still there.
+func TestUnlisted(t *testing.T) {
+	flux := func(name, path string) string {
+		return "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: " + name + ", namespace: flux-system}\n" +
+			"spec: {interval: 1m, path: ./" + path + ", prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+	}
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: shop}\n" +
+		"spec: {interval: 1m, chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: flux-system}}}}\n"
+	files := map[string]string{"clusters/apps.yaml": flux("apps", "apps"),
+		"apps/file/claim.yaml": claim("file", "fast"),
+		"apps/dir/claim.yaml":  claim("dir", "fast"), "apps/dir/kustomization.yaml": "resources: [claim.yaml]\n",
+		"apps/ks/ks.yaml": flux("ks", "apps/ks/app"), "apps/ks/app/claim.yaml": claim("ks", "fast"), "apps/ks/app/kustomization.yaml": "resources: [claim.yaml]\n",
+		"apps/both/ks.yaml": flux("both", "apps/both/app"), "apps/both/kustomization.yaml": "resources: [ks.yaml]\n",
+		"apps/both/app/release.yaml": release, "apps/both/app/kustomization.yaml": "resources: [release.yaml]\n",
+		"chart/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "chart/templates/claim.yaml": claim("shop", "fast")}
+	all := []string{"file/claim.yaml", "dir", "ks/ks.yaml", "both"}
+	listing := func(names []string) string { return "resources: [" + strings.Join(names, ", ") + "]\n" }
+	another := with(files, "clusters/dir.yaml", flux("dir", "apps/dir"))
+	for _, row := range []struct {
+		name, goes string
+		new        map[string]string
+		want       []string
+	}{
+		{"a file", "file/claim.yaml", files, []string{"PersistentVolumeClaim data"}},
+		{"a directory", "dir", files, []string{"PersistentVolumeClaim data"}},
+		{"a directory that another unit deploys now", "dir", another, nil},
+		{"a Kustomization", "ks/ks.yaml", files, []string{"Kustomization data"}},
+		{"the directory of a Kustomization with a release", "both", files, []string{"Kustomization data"}},
+		{"nothing", "none", files, nil},
+	} {
+		left := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == row.goes })
+		dir := writeFiles(t, nil)
+		for side, tree := range map[string]map[string]string{"old": with(files, "apps/kustomization.yaml", listing(all)), "new": with(row.new, "apps/kustomization.yaml", listing(left))} {
+			for name, text := range tree {
+				writeFile(t, filepath.Join(dir, side, name), text)
+			}
+		}
+		c := runCommand("", "check", "-o", "json", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+		var r struct{ Deletions []struct{ Kind, Cost string } }
+		if err := json.Unmarshal([]byte(c.out), &r); err != nil {
+			t.Fatalf("%v\n%s%s", err, c.out, c.err)
+		}
+		var got []string
+		for _, d := range r.Deletions {
+			got = append(got, d.Kind+" "+d.Cost)
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: %q, want %q\n%s", row.name, got, row.want, c.err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 //	OLD  PersistentVolumeClaim data     NEW  nothing     cost data: data can be lost with it
 //	OLD  Application shop               NEW  nothing     the worst cost of what the Application applies
 //	OLD  claim data of Kustomization a  NEW  claim data in a file that Kustomization a no longer lists     cost data, too
+//	OLD  Kustomization b of apps        NEW  Kustomization b in a directory that apps no longer lists      as if b were gone
 
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
@@ -74,9 +75,10 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 }
 
 // leavesUnit reports whether the tool of an object deletes it although NEW has a manifest of it: its unit stays without
-// it, as where a kustomization no longer lists the file, and the manifest is in a file that no unit reads.
+// it, as where a kustomization no longer lists the file or its directory, and no other unit deploys the manifest.
 func (c *checker) leavesUnit(p pair) bool {
-	if unit := p.old.Unit; unit == "" || p.new.Unit != "" || !c.gone.stays(unit) {
+	isDeployed := p.new.Unit != "" && !p.new.AppliedBy.Dropped
+	if unit := p.old.Unit; unit == "" || isDeployed || !c.gone.stays(unit) {
 		return false
 	}
 	return c.applierOf(p.old).Deletes() && c.keeps(p.old, 0) == ""

@@ -55,6 +55,8 @@ type Applier struct {
 	Forced bool
 	// Keeps is set where the tool deletes no object that the unit no longer has.
 	Keeps bool
+	// Dropped is set for a kustomization that a unit of OLD included, and that no unit of NEW includes.
+	Dropped bool
 	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor
 	// deletes them.
 	InstallsOnce bool

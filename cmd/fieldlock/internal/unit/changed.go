@@ -113,7 +113,11 @@ func (c *comparison) add(p unitPair) {
 		if p.installs != nil {
 			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
 		}
-		c.out.New = append(c.out.New, c.news.manifests(p.new, newObjects)...)
+		files := c.news.manifests(p.new, newObjects)
+		for i := range files {
+			files[i].AppliedBy.Dropped = p.old == nil && c.wasIncluded(p.new)
+		}
+		c.out.New = append(c.out.New, files...)
 	}
 	if p.old != nil {
 		files, why := c.olds.manifests(p.old, oldObjects), c.uninstalls(p)
@@ -129,6 +133,11 @@ func (c *comparison) add(p unitPair) {
 		c.out.Units = append(c.out.Units,
 			result.Unit{Unit: p.old.Name, Kind: p.old.Kind, Objects: len(oldObjects), Changed: true})
 	}
+}
+
+// wasIncluded reports whether a unit of OLD included a kustomization.
+func (c *comparison) wasIncluded(u *Unit) bool {
+	return u.Kind == "kustomization" && len(c.olds.readers[u.File]) > 0
 }
 
 // asksForValues reports whether the templates of a new chart refuse its own values: they ask for those of a release,

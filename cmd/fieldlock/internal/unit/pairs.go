@@ -28,16 +28,17 @@ func (c *comparison) pairUnits() {
 			continue
 		}
 		old := c.olds.byKey[n.key()]
+		isCut := n.isCut(old)
 		if was := gone[n.written()]; old == nil && was != nil {
 			before := *was
 			before.parent = n.parent // the objects of both pair
-			old, paired[was] = &before, true
+			old, paired[was], isCut = &before, true, n.isCut(was)
 		}
 		was := c.wasDefined(n, old)
 		if was != nil {
 			c.keepMeaning(n, was)
 		}
-		p := unitPair{new: n, old: old, changed: c.differ(n, old)}
+		p := unitPair{new: n, old: old, changed: c.differ(n, old) || isCut}
 		c.pairs = append(c.pairs, p)
 		c.addUnclear(p, was)
 		if old != nil && old.tree == nil && n.tree != nil {
@@ -58,6 +59,25 @@ func (c *comparison) pairUnits() {
 		}
 		c.pairs = append(c.pairs, p)
 	}
+}
+
+// isCut reports whether a tool no longer applies the definition of a unit, or of one that the unit comes from, though
+// NEW still has it in a file. What the unit applied goes with it.
+func (n *Unit) isCut(old *Unit) bool {
+	var top *Unit // the outermost unit of a tool
+	for u := n; u != nil; u = u.parent {
+		if u.kind.group != "" {
+			top = u
+		}
+	}
+	isBelow := false
+	for u := old; u != nil && top != nil; u = u.parent {
+		if isBelow && u.kind.group != "" {
+			return true
+		}
+		isBelow = isBelow || u.written() == top.written()
+	}
+	return false
 }
 
 // addUnclear lists a unit as not covered if nothing tells which objects it refers to, and the unit or one of these
