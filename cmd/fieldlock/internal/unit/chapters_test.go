@@ -239,7 +239,7 @@ func TestHelmReleases(t *testing.T) {
 	}
 	clusters := files{}
 	for _, name := range []string{"one", "two"} {
-		clusters = clusters.with("clusters/"+name+"/apps.yaml", fluxUnit("kustomize", "Kustomization", "apps", "path: ./"+name+", prune: true, "+gitSource),
+		clusters = clusters.with(name+"/kustomization.yaml", "resources: [release.yaml, source.yaml]\n", "clusters/"+name+"/apps.yaml", fluxUnit("kustomize", "Kustomization", "apps", "path: ./"+name+", prune: true, "+gitSource),
 			name+"/release.yaml", from("OCIRepository", "")["release.yaml"], name+"/source.yaml", from("OCIRepository", "url: 'oci://example.com/"+name+"'")["source.yaml"])
 	}
 	const changed = "~ HelmRelease flux-system/shop of release.yaml"

@@ -119,7 +119,7 @@ func (d *reading) meaning(r flux.Reference) *meaning {
 // isElsewhere reports whether a file with an object is for another cluster than a unit: all that apply the file are.
 func (s *side) isElsewhere(u *Unit, file string) bool {
 	return !slices.ContainsFunc(s.appliers(u), func(by *Unit) bool {
-		readers := s.readers[file]
+		readers := s.deployers(file)
 		return len(readers) == 0 && !s.isOtherCluster(by, file) ||
 			slices.ContainsFunc(readers, func(p *Unit) bool {
 				return !p.clashes(by) && !s.isOtherCluster(by, p.root().File)
@@ -178,10 +178,19 @@ func (s *side) addOrigins(u *Unit, dirs map[string]bool) {
 // appliers returns the units that apply a unit whose definition is known as it is written: those that read its file.
 // Any other unit stands for itself.
 func (s *side) appliers(u *Unit) []*Unit {
-	if by := s.readers[u.File]; u.parent == nil && len(by) > 0 {
+	if by := s.deployers(u.File); u.parent == nil && len(by) > 0 {
 		return by
 	}
 	return []*Unit{u}
+}
+
+// deployers returns the units that read a file, without the kustomizations and charts that units of a tool render.
+func (s *side) deployers(file string) []*Unit {
+	return slices.DeleteFunc(slices.Clone(s.readers[file]), func(u *Unit) bool {
+		return u.kind.find != nil && slices.ContainsFunc(s.readers[u.File], func(by *Unit) bool {
+			return by.kind.find == nil
+		})
+	})
 }
 
 // record identifies all that a unit may read: its definition, its files, and the units that may print the objects that
