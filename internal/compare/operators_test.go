@@ -131,6 +131,7 @@ func TestUncheckedKinds(t *testing.T) {
 		{"the Gateway API", "gateway.networking.k8s.io/v1", "GatewayClass", false, false},
 		{"a policy of Kyverno, which reads no old version", "policies.kyverno.io/v1", "ImageValidatingPolicy", false, false},
 		{"a kind of the autoscaler, which Gardener publishes, too", "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", false, false},
+		{"a kind for which the operator's webhook is not asked", "control.k8ssandra.io/v1alpha1", "CassandraTask", false, false},
 		{"the configuration of an operator", "acid.zalan.do/v1", "OperatorConfiguration", false, false},
 		{"rules that are known, and no operator in the catalogue", "karpenter.sh/v1", "NodePool", false, false},
 	} {
