@@ -440,9 +440,15 @@ func places(objects []*manifest.Object) string {
 	return strings.Join(names, ", ")
 }
 
-// changed reports whether both sides have the object, with different content.
+// changed reports whether both sides have the object, with different content. A copy with the content of an object of
+// OLD that has another successor is no change: it is a create, or equals the stored object.
 func (p pair) changed() bool {
-	return p.group != nil || p.new != nil && p.old != nil && !p.unchanged()
+	if g := p.group; g != nil {
+		return g.relation != copies || !slices.ContainsFunc(g.predecessors, func(o *manifest.Object) bool {
+			return (pair{new: p.new, old: o}).unchanged()
+		})
+	}
+	return p.new != nil && p.old != nil && !p.unchanged()
 }
 
 // unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
