@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,6 +66,9 @@ func (c *comparison) add(p unitPair) {
 	var newErr, oldErr error
 	if p.new != nil {
 		newObjects, newErr = c.news.render(p.new)
+		if p.old == nil || p.old.outside == nil { // otherwise it is built with --load-restrictor LoadRestrictionsNone
+			newErr = cmp.Or(newErr, p.new.outside)
+		}
 	}
 	if p.old != nil {
 		oldObjects, oldErr = c.olds.render(p.old)

@@ -37,6 +37,7 @@ type closure struct {
 	reads     []string
 	lacking   rendered.Lacking
 	charts    bool
+	outside   error
 	elsewhere []helm.Dependency
 	err       error
 }
@@ -87,9 +88,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
 		c.trace = newTrace(t)
-		u.elsewhere, u.lacking, u.charts, u.fetches = nil, rendered.Lacking{}, false, s.Fetch != nil
+		u.elsewhere, u.lacking, u.charts, u.outside, u.fetches = nil, rendered.Lacking{}, false, nil, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
-		c.elsewhere, c.lacking, c.charts = u.elsewhere, u.lacking, u.charts
+		c.elsewhere, c.lacking, c.charts, c.outside = u.elsewhere, u.lacking, u.charts, u.outside
 		if c.err != nil {
 			c.reads = sorted(slices.Concat(c.reads, c.trace.seen()))
 		}
@@ -97,7 +98,8 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.lacking, u.charts, u.elsewhere, u.Err, u.digestIn = c.reads, c.lacking, c.charts, c.elsewhere, c.err, nil
+	u.Reads, u.lacking, u.charts, u.outside, u.elsewhere = c.reads, c.lacking, c.charts, c.outside, c.elsewhere
+	u.Err, u.digestIn = c.err, nil
 }
 
 // rendering is what came of rendering a unit.

@@ -34,7 +34,7 @@ func kustomizations() *kind {
 		return nil
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
-		o := kustomize.Options{Parsed: parsed, Lacking: &u.lacking, Charts: &u.charts}
+		o := kustomize.Options{Parsed: parsed, Outside: &u.outside, Lacking: &u.lacking, Charts: &u.charts}
 		if u.fetches {
 			o.Elsewhere = &u.elsewhere
 		}
@@ -42,7 +42,7 @@ func kustomizations() *kind {
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
 		cluster *rendered.Cluster) ([]rendered.Object, error) {
-		o := kustomize.Options{Cluster: *cluster, JSON: !job.Texts, Lacking: job.Lacking}
+		o := kustomize.Options{Outside: new(error), Cluster: *cluster, JSON: !job.Texts, Lacking: job.Lacking}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k

@@ -123,8 +123,8 @@ func (u *Unit) fetchSource() string {
 }
 
 // applier returns what the definition of a unit tells about who applies its objects. Who applies a kustomization is not
-// known; kubectl builds none that has charts. Helm's method depends on its version and on how the release was installed;
-// force is a PUT, and has no effect on a server-side apply.
+// known; kubectl builds none that has charts or reads files outside of its directory. Helm's method depends on its
+// version and on how the release was installed; force is a PUT, and has no effect on a server-side apply.
 func (u *Unit) applier(name string) tool.Applier {
 	dir := shell.Quote(path.Dir(name))
 	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
@@ -137,8 +137,15 @@ func (u *Unit) applier(name string) tool.Applier {
 	}
 	switch u.Kind {
 	case "kustomization":
+		options := ""
 		if u.charts {
-			return tool.Applier{Apply: "kustomize build --enable-helm " + dir + " | kubectl apply -f -"}
+			options += "--enable-helm "
+		}
+		if u.outside != nil {
+			options += "--load-restrictor LoadRestrictionsNone "
+		}
+		if options != "" {
+			return tool.Applier{Apply: "kustomize build " + options + dir + " | kubectl apply -f -"}
 		}
 		return tool.Applier{Apply: "kubectl apply -k " + dir}
 	case "Flux Kustomization":

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/result"
@@ -64,6 +65,7 @@ func Load(in *Side, o Options) (*Set, error) {
 	set := &Set{side: s}
 	for _, u := range units {
 		objects, err := s.render(u)
+		err = cmp.Or(err, u.outside)
 		switch {
 		case isMissing(err):
 			set.NotCovered = append(set.NotCovered, s.changedNotCovered(u, err))

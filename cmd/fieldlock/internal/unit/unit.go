@@ -98,6 +98,7 @@ type Unit struct {
 	unread   bool                      // its definition has a field of the wrong type
 	lacking  rendered.Lacking          // what its files show that it is rendered without
 	charts   bool                      // a kustomization has helmCharts
+	outside  error                     // why kustomize refuses a kustomization unless it may read any file of the tree
 	values   bool                      // all files that it reads are values of charts elsewhere
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool

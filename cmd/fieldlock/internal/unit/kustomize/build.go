@@ -163,7 +163,7 @@ func (k *kustomization) rewritten() ([]byte, error) {
 		Resources           []string `json:"resources"`
 	}{withGenerators(k.Kustomization, func(of [2]string) bool { return !k.without[of] }),
 		append(k.replacedIn(k.Resources), k.charts...)}
-	spec.Components = k.replacedIn(k.Components)
+	spec.Components, spec.Generators = k.replacedIn(k.Components), k.replacedIn(k.Generators)
 	spec.HelmCharts, spec.HelmGlobals = nil, nil
 	return json.Marshal(spec)
 }
@@ -197,7 +197,7 @@ func (d *disk) build(dir string, o Options) (built resmap.ResMap, err error) {
 	defer func() { d.found = nil }()
 	defer recovered(dir, &err)
 	options := krusty.MakeDefaultOptions()
-	if o.Anywhere {
+	if o.Anywhere || o.Outside != nil && *o.Outside != nil {
 		options.LoadRestrictions = types.LoadRestrictionsNone
 	}
 	return krusty.MakeKustomizer(options).Run(d, path.Join(top, dir))

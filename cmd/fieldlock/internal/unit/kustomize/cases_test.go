@@ -52,6 +52,10 @@ func runCase(t *testing.T, archive *txtar.Archive) {
 		}
 	}
 	options := kustomize.Options{Anywhere: strings.Contains(want["options"], "anywhere")}
+	var outside error
+	if strings.Contains(want["options"], "outside") {
+		options.Outside = &outside
+	}
 	files, err := kustomize.Files(tree, "live", options)
 	if err == nil {
 		if got := strings.Join(files, "\n") + "\n"; want["want/files"] != "" && got != want["want/files"] {
@@ -62,6 +66,9 @@ func runCase(t *testing.T, archive *txtar.Archive) {
 	objects, buildErr := kustomize.Build(context.Background(), tree, "live", options)
 	if err != nil && (buildErr == nil || buildErr.Error() != err.Error()) {
 		t.Errorf("Files: %v; Build: %v", err, buildErr)
+	}
+	if got := describe(outside); got != want["want/outside"] {
+		t.Errorf("outside %swant  %s", got, want["want/outside"])
 	}
 	sameInJSON(t, tree, options)
 	if got := describe(buildErr); got != want["want/error"] || strings.Contains(got, "{0x") {

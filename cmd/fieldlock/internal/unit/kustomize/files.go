@@ -146,7 +146,7 @@ func (k *kustomization) follow(w *walk) {
 	for _, spec := range k.HelmCharts {
 		w.note(k.chart(w, spec))
 	}
-	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
+	for _, list := range [][]string{k.withoutKsops(w), k.Transformers, k.Validators} {
 		k.plugins(w, list)
 	}
 	//lint:ignore SA1019 kustomize still reads it

@@ -16,6 +16,38 @@ import (
 // maxPlugin is the largest file of a builtin generator or transformer that is read.
 const maxPlugin = 8 << 20
 
+// withoutKsops returns the generators without those of ksops, which print what their SOPS files hold and read nothing
+// else. The kustomization is built without them.
+func (k *kustomization) withoutKsops(w *walk) (others []string) {
+	for _, text := range k.Generators {
+		if err := k.ksops(w, text); err == nil || w.options.Lacking.LacksGenerated(err) != nil {
+			others = append(others, text)
+			continue
+		}
+		w.lacks[k], k.replaced[text] = true, ""
+	}
+	return others
+}
+
+// ksops returns the reason not to run a generator of ksops; nil for another one, or if it makes objects of texts.
+func (k *kustomization) ksops(w *walk, text string) error {
+	name, isDir, err := w.disk.find(path.Join(top, k.dir, text))
+	if err != nil || isDir || !rendered.Below(name, k.dir) {
+		return nil
+	}
+	content, err := w.content(name, maxPlugin)
+	var spec struct {
+		APIVersion, Kind string
+		SecretFrom       []any
+	}
+	if err != nil || yaml.Unmarshal(content, &spec) != nil || spec.APIVersion != "viaduct.ai/v1" ||
+		spec.Kind != "ksops" || len(spec.SecretFrom) > 0 {
+		return nil
+	}
+	w.files[name] = true
+	return reference{name, content, spec.Kind}.notCovered("the plugin ksops is a program of its own")
+}
+
 // renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do
 // more than to collect files could change the references of a plugin after they were checked; they are not covered.
 func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) error {

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ type Options struct {
 	// Anywhere lets a kustomization read files outside of its own directory, though not outside of the tree, as Flux
 	// does (kustomize's LoadRestrictionsNone).
 	Anywhere bool
+	// Outside, unless nil, is set to the mistake if a file is outside of its kustomization's directory. The file is read
+	// as with Anywhere then.
+	Outside *error
 	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that
 	// is there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
@@ -342,10 +346,15 @@ func (w *walk) file(dir, p string, from reference) (string, error) {
 		return "", from.invalid("%s is a directory, not a file", p)
 	}
 	w.files[name] = true // also one that kustomize refuses: the kustomization means it
-	if !w.options.Anywhere && !rendered.Below(name, dir) {
-		return name, from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
+	if w.options.Anywhere || rendered.Below(name, dir) {
+		return name, nil
 	}
-	return name, nil
+	err = from.invalid("%s is not in or below %s, as kustomize requires of files", p, dir)
+	if outside := w.options.Outside; outside != nil {
+		*outside = cmp.Or(*outside, err)
+		return name, nil
+	}
+	return name, err
 }
 
 // plain returns an error without the operation and the path that a file system adds.
