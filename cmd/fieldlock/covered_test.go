@@ -104,6 +104,11 @@ func TestRecord(t *testing.T) {
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
 		{"a patch above the directory", failing("patches: [{path: ../p.yaml}]\n", "p.yaml", patch), []string{"p.yaml", strings.Replace(patch, "2", "3", 1)}, false},
 
+		{"a set for clusters in a file of another name", map[string]string{"a.yaml": setOf("{clusters: {}}", "app"), "app/web.yaml": deployment}, []string{"a.yaml", "", "b.yaml", setOf("{clusters: {}}", "app")}, true},
+		{"a set for clusters that changes in a file of another name", map[string]string{"a.yaml": setOf("{clusters: {}}", "app"), "app/web.yaml": deployment, "other/web.yaml": deployment},
+			[]string{"a.yaml", "", "b.yaml", setOf("{clusters: {}}", "other")}, false},
+		{"an Application of a kustomization that the tree has", with(map[string]string{}, "shop/kustomization.yaml", "resources: [w.yaml]\n", "shop/w.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
+			[]string{"apps/shop.yaml", argoFiles()["apps/shop.yaml"]}, true},
 		{"values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
 			[]string{"values/shop.yaml", "class: slow\n"}, false},
 		{"a comment in values of an Application with a chart elsewhere", application(elsewhere + "{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"),
@@ -316,6 +321,11 @@ func TestRenderedInPart(t *testing.T) {
 	const copies = "replacements: [{source: {kind: Deployment, fieldPath: spec.template.spec.containers.0.image}, targets: [{select: {kind: Secret}, fieldPaths: [data.image]}]}]\n"
 	image := map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "image: {repository: web, tag: v1}\nclass: fast\n",
 		"shop/templates/secret.yaml": encrypted("a"), "shop/templates/web.yaml": strings.Replace(deployment, "image: nginx", "image: '{{ .Values.image.repository }}:{{ .Values.image.tag }}'", 1)}
+	sops := func(value string) string {
+		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: 'ENC[AES256_GCM,data:" + value + ",iv:c,tag:d,type:str]'}\nsops: {version: 3.9.0}\n"
+	}
+	ksops := with(overlay("resources: [../base]\ngenerators: [gen.yaml]\n"), "prod/gen.yaml", "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: [s.enc.yaml]\n", "prod/s.enc.yaml", sops("a"))
+	const commonPatch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
 	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
 	for _, c := range []struct {
 		name     string
@@ -362,6 +372,15 @@ func TestRenderedInPart(t *testing.T) {
 			[]string{"prod/kustomization.yaml", "resources: [../base, ../more]\n", "more/kustomization.yaml", "namePrefix: a-\nresources: [web.yaml, ../secret]\n"}, exitClean, "the rest of it was checked", false},
 		{"a new kustomization with encrypted variables", map[string]string{"web.yaml": deployment},
 			[]string{"prod/kustomization.yaml", "secretGenerator: [{name: s, envs: [secrets.env]}]\n", "prod/secrets.env", encrypted("a")}, exitClean, "", true},
+		{"an object beside a generator of ksops", ksops, []string{"base/web.yaml", web}, exitRefused, refused, true},
+		{"a secret that ksops decrypts", ksops, []string{"prod/s.enc.yaml", sops("b")}, exitClean, "", true},
+		{"the files of a generator of ksops", ksops, []string{"prod/gen.yaml", strings.Replace(ksops["prod/gen.yaml"], "]", ", t.enc.yaml]", 1)}, exitClean, "the rest of it was checked", false},
+		{"a file outside of the directory, which kustomize reads only on demand", with(overlay("resources: [../base]\npatches: [{path: ../p.yaml}]\n"), "p.yaml", commonPatch), []string{"base/web.yaml", web},
+			exitRefused, "kustomize build --load-restrictor LoadRestrictionsNone prod | kubectl apply", true},
+		{"a file outside of the directory, from now on", with(overlay("resources: [../base]\n"), "p.yaml", commonPatch), []string{"prod/kustomization.yaml", "resources: [../base]\npatches: [{path: ../p.yaml}]\n"},
+			exitUnread, "../p.yaml is not in or below prod", false},
+		{"a file outside of the directory, no more", with(overlay("resources: [../base]\npatches: [{path: ../p.yaml}]\n"), "p.yaml", commonPatch),
+			[]string{"prod/kustomization.yaml", "resources: [../base]\npatches: [{path: p.yaml}]\n", "p.yaml", "", "prod/p.yaml", commonPatch, "base/web.yaml", web}, exitRefused, refused, true},
 		{"an encrypted patch", with(overlay("resources: [../base]\npatches: [{path: p.yaml}]\n"), "prod/p.yaml", encrypted("a")), []string{"base/web.yaml", web}, exitClean, "kustomization prod " + unknown, false},
 		{"an encrypted template", with(chart, "shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/secret.yaml", encrypted("a"), "shop/templates/web.yaml", deployment),
 			[]string{"shop/templates/web.yaml", web}, exitRefused, refused, true},

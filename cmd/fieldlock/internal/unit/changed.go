@@ -85,7 +85,7 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.forced && newErr != nil: // NEW does not have the unit; its files are compared as NEW reads them
 	case isMissing(newErr), newErr != nil && c.asksForValues(p.new, newErr):
-		c.addNotCovered(c.notCovered(p, newErr), p.old == nil)
+		c.addNotCovered(c.notCovered(p, newErr), c.isNew(p))
 		return
 	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
@@ -144,6 +144,12 @@ func (c *comparison) wasIncluded(u *Unit) bool {
 	return u.Kind == "kustomization" && len(c.olds.readers[u.File]) > 0
 }
 
+// isNew reports whether OLD does not have a unit, not even with another definition that is in another file.
+func (c *comparison) isNew(p unitPair) bool {
+	was := c.wasDefined(p.new, p.old)
+	return p.old == nil && (was == nil || !c.differ(p.new, was))
+}
+
 // asksForValues reports whether the templates of a new chart refuse its own values: they ask for those of a release,
 // which are not here.
 func (c *comparison) asksForValues(u *Unit, err error) bool {
@@ -174,7 +180,7 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsur
 		n = c.news.changedNotCovered(p.new, lacks)
 	}
 	n.Reason += "; the rest of it was checked"
-	c.addNotCovered(n, p.old == nil)
+	c.addNotCovered(n, c.isNew(p))
 	if same {
 		return olds, nil
 	}
