@@ -143,6 +143,10 @@ func TestRecord(t *testing.T) {
 			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"), "v.yaml": externalSecret("login", "fast"),
 			"other.yaml": strings.Replace(externalSecret("values", "fast"), "namespace: default", "namespace: other", 1)},
 			[]string{"v.yaml", externalSecret("login", "slow"), "other.yaml", strings.Replace(externalSecret("values", "slow"), "namespace: default", "namespace: other", 1)}, true},
+		{"an ExternalSecret that reads a key with the name of the values", map[string]string{
+			"r.yaml": release(chartOf("HelmRepository") + ", valuesFrom: [{kind: Secret, name: values}]"),
+			"v.yaml": strings.Replace(externalSecret("login", "fast"), "target:", "dataFrom: [{extract: {key: values}}], target:", 1)},
+			[]string{"v.yaml", strings.Replace(externalSecret("login", "slow"), "target:", "dataFrom: [{extract: {key: values}}], target:", 1)}, true},
 		{"a HelmRelease whose chart comes into the tree", with(fluxFiles(), "apps/release.yaml", strings.Replace(strings.Replace(fluxFiles()["apps/release.yaml"], "./charts/shop", "shop", 1), "kind: GitRepository", "kind: HelmRepository", 1)),
 			[]string{"apps/release.yaml", fluxFiles()["apps/release.yaml"]}, false},
 		{"an Application whose source comes into the tree", map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "chart: shop", 1)},

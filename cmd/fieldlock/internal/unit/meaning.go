@@ -202,9 +202,18 @@ func (c *candidates) makers(r flux.Reference) map[string]string {
 	return all
 }
 
-// mayMake reports whether an object may make the object that a reference names.
+// mayMake reports whether an object may make the object that a reference names. An ExternalSecret tells what it makes;
+// its other names are those of what it reads.
 func (c *candidates) mayMake(object map[string]any, r flux.Reference) bool {
-	return isNear(r, object) && c.isCustom(object) && jsonvalue.HasScalar(object, r.Name)
+	if !isNear(r, object) || !c.isCustom(object) {
+		return false
+	}
+	apiVersion, _ := object["apiVersion"].(string)
+	if object["kind"] == "ExternalSecret" && strings.HasPrefix(apiVersion, "external-secrets.io/") {
+		target := fieldpath.Text(object, "spec", "target", "name")
+		return cmp.Or(target, fieldpath.Text(object, "metadata", "name")) == r.Name
+	}
+	return jsonvalue.HasScalar(object, r.Name)
 }
 
 // withoutMetadata returns an object without its metadata.
