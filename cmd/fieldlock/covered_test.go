@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -275,6 +276,49 @@ func wantComplete(t *testing.T, old map[string]string, changes []string, complet
 	}
 	if got.status != status || len(r.Violations) > 0 || len(r.Errors) > 0 || strings.Contains(got.out, `"complete": true`) != complete {
 		t.Errorf("status %d, want %d; %s%s", got.status, status, got.out, got.err)
+	}
+}
+
+// TestPlacesNotCovered: a unit that cannot be rendered is reported at the line that somebody edited.
+func TestPlacesNotCovered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	release := func(name, rest string) string {
+		return "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: " + name + ", namespace: default}\nspec:\n  interval: 1h\n" +
+			"  chart: {spec: {chart: shop, sourceRef: {kind: HelmRepository, name: shop}}}\n" + rest
+	}
+	two := release("a", "  values:\n    class: fast\n") + release("b", "  values:\n    class: fast\n")
+	const repository = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: shop, namespace: default}\nspec: {url: 'https://a.example.com'}\n"
+	from := func(kind string) string { return release("a", "  valuesFrom: [{kind: "+kind+", name: values}]\n") }
+	const made = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: made, namespace: default}\nspec:\n  target: {name: values}\n  data: [{secretKey: a}]\n"
+	for _, row := range []struct {
+		name, file, before, after string
+		others                    map[string]string
+		places                    []string
+	}{
+		{"a value", "r.yaml", release("a", "  values:\n    class: fast\n"), release("a", "  values:\n    class: slow\n"), nil, []string{"r.yaml:9 "}},
+		{"a value of each of two", "r.yaml", two, strings.ReplaceAll(two, "fast", "slow"), nil, []string{"r.yaml:9 ", "r.yaml:18 "}},
+		{"their source in the same file", "r.yaml", repository + two, strings.Replace(repository, "a.example", "b.example", 1) + two, nil, []string{"r.yaml:4 ", "r.yaml:4 "}},
+		{"generated values", "v.yaml", "a: 1\nclass: fast\n", "a: 1\nclass: slow\n", map[string]string{"r.yaml": from("ConfigMap"),
+			"kustomization.yaml": "resources: [r.yaml]\nconfigMapGenerator: [{name: values, namespace: default, files: [values.yaml=v.yaml]}]\n"}, []string{"v.yaml:2 r.yaml"}},
+		{"a key that an ExternalSecret reads", "s.yaml", made, strings.Replace(made, "secretKey: a", "secretKey: b", 1), map[string]string{"r.yaml": from("Secret")}, []string{"s.yaml:6 r.yaml"}},
+	} {
+		old := with(row.others, row.file, row.before)
+		repositoryOf(t, old, nil)
+		change(t, old, with(old, row.file, row.after))
+		got := runCommand("", "check", "--git", "HEAD", "-o", "json")
+		var r compare.Report
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil {
+			t.Fatalf("%v: %s%s", err, got.out, got.err)
+		}
+		var places []string
+		for _, n := range r.NotCovered {
+			places = append(places, fmt.Sprintf("%s:%d %s", n.File, n.Line, n.From))
+		}
+		if !slices.Equal(places, row.places) {
+			t.Errorf("%s: got %q, want %q", row.name, places, row.places)
+		}
 	}
 }
 

@@ -2,12 +2,15 @@ package unit
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/internal/diff"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -75,15 +78,33 @@ func (e *edits) of(u *Unit) []edit {
 // touching returns the edits that concern a unit which cannot be rendered: also those of the objects that it refers to,
 // which may be in files that it does not read. Those of its definition come first.
 func (e *edits) touching(u *Unit) []edit {
-	list := e.of(u)
+	list := slices.Clone(e.of(u))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range inOrder(u.refers) {
-		for _, file := range u.refers[r].files {
-			list = append(slices.Clip(list), e.in(file)...)
+		m := u.refers[r]
+		for _, file := range slices.Concat(m.files, slices.Sorted(maps.Keys(m.makers))) {
+			list = append(list, e.in(file)...)
+			for _, of := range generatedFrom(e.here, file, r) {
+				list = append(list, e.in(of)...)
+			}
 		}
 	}
 	return list
+}
+
+// generatedFrom returns the files that the kustomization of a file generates an object from.
+func generatedFrom(t Tree, file string, r flux.Reference) (names []string) {
+	if !isKustomization(file) {
+		return nil
+	}
+	data, _ := t.ReadFile(file)
+	for _, g := range kustomize.Generators(data, r.Kind, r.Name) {
+		for _, name := range g.Files {
+			names = append(names, path.Join(path.Dir(file), name))
+		}
+	}
+	return names
 }
 
 // in returns the edits of a file.

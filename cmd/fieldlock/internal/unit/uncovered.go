@@ -28,17 +28,20 @@ func (s *side) changedNotCovered(u *Unit, err error) result.NotCovered {
 	return n
 }
 
-// placeEdit gives a unit that is not covered the first line of the change that touches it, unless the change touches
-// its own file.
+// placeEdit gives a unit that is not covered the first line of the change that touches it, in its own file if there is
+// one, and there in its own definition. A line that the reason names stays.
 func (s *side) placeEdit(n *result.NotCovered, u *Unit) {
 	if s.edits == nil {
 		return
 	}
 	list := s.edits.touching(u)
-	own := slices.IndexFunc(list, func(e edit) bool { return s.tree.Name(e.file) == n.File })
+	ownFrom := func(line int) int {
+		return slices.IndexFunc(list, func(e edit) bool { return s.tree.Name(e.file) == n.File && e.line >= line })
+	}
+	own := ownFrom(0)
 	switch {
-	case own >= 0 && n.Line == 0:
-		n.Line = list[own].line
+	case own >= 0 && n.Line <= u.line():
+		n.Line = list[max(own, ownFrom(u.line()))].line
 	case own < 0 && len(list) > 0:
 		n.File, n.Line, n.From = s.tree.Name(list[0].file), list[0].line, n.File
 	}
