@@ -129,7 +129,19 @@ func TestPrintedReferences(t *testing.T) {
 		"charts/copy/values.yaml", flux["charts/shop/values.yaml"], "charts/copy/templates/claim.yaml", flux["charts/shop/templates/claim.yaml"],
 		"apps/release.yaml", "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: default}\n"+
 			"spec: {interval: 1h, chartRef: {kind: HelmChart, name: shop, namespace: flux-system}, values: {class: fast}}\n")
+	two := with(flux, "infra/vars.yaml", configMap("flux-system", "vars", "CLASS: fast"), "other/vars.yaml", configMap("flux-system", "vars", "CLASS: slow"),
+		"apps/map.yaml", configMap("default", "map", "a: b"))
+	merged := with(fluxFiles(), "apps/claim.yaml", "", "apps/release.yaml", "", "apps/map.yaml", configMap("default", "map", "a: b"),
+		"apps/kustomization.yaml", "resources: [base, map.yaml]\nconfigMapGenerator: [{name: values, namespace: default, behavior: merge, literals: [other=a]}]\n",
+		"apps/base/kustomization.yaml", "resources: [release.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\n"+
+			"configMapGenerator: [{name: values, namespace: default, literals: ['values.yaml=class: fast']}]\n",
+		"apps/base/release.yaml", strings.NewReplacer("./charts/shop", "shop", "GitRepository", "HelmRepository").Replace(flux["apps/release.yaml"]))
 	for _, c := range []secondChange{
+		{"another object beside a variable of two clusters", "it does not have the variable", two, nil, at("apps/map.yaml", configMap("default", "map", "a: c")), exitClean, "✓ no refused change"},
+		{"a locked field in place of such a variable", "the clusters differ", two, nil, at("apps/claim.yaml", claim("data", "slow")), exitClean, "? not checked"},
+		{"a variable of one of two clusters", "it may be the other one", two, nil, at("other/vars.yaml", configMap("flux-system", "vars", "CLASS: none")), exitClean, "? not checked"},
+		{"another object beside values that an overlay merges", "one unit prints them, and they do not change", merged, nil, at("apps/map.yaml", configMap("default", "map", "a: c")), exitClean, "✓ no refused change"},
+		{"values that an overlay merges", "", merged, nil, at("apps/kustomization.yaml", strings.Replace(merged["apps/kustomization.yaml"], "other=a", "other=b", 1)), exitClean, "? not checked"},
 		{"a generated variable", "no file has it", generated, nil, at("infra/kustomization.yaml", generator("slow")), exitRefused, ""},
 		{"a generated variable behind a decoy", "", generated, at("apps/decoy.yaml", configMap("flux-system", "vars", "CLASS: fast")), at("infra/kustomization.yaml", generator("slow")), exitClean, mayRefer},
 		{"a variable that two overlays generate", "they may be for two clusters", with(generated, "other/kustomization.yaml", generator("fast")), nil, at("infra/kustomization.yaml", generator("slow")), exitRefused, "which several units print differently"},

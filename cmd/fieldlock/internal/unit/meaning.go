@@ -24,7 +24,7 @@ type references map[flux.Reference]*meaning
 
 // meaning is what a reference means.
 type meaning struct {
-	object map[string]any // as it is written; nil if there is none, or if kustomize generates it
+	object map[string]any // as it is written, or as units print it; nil if there is none, or if kustomize generates it
 	files  []string       // that hold the object or generate it, all with the same content
 	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
 	contents map[string]string
@@ -32,6 +32,9 @@ type meaning struct {
 	// makers identify the content of the objects that may make this one in the cluster, by their files: an
 	// ExternalSecret, a SealedSecret.
 	makers map[string]string
+	// unclear is why nothing tells which of the candidates is meant; these have the candidates then, by their content.
+	unclear    string
+	candidates map[string]map[string]any
 }
 
 // content identifies the content of the object, "" for none.
@@ -45,6 +48,42 @@ func (m *meaning) content() string {
 // differ reports whether the files have different contents.
 func (m *meaning) differ() bool {
 	return slices.ContainsFunc(m.files, func(file string) bool { return m.contents[file] != m.content() })
+}
+
+// alike returns what all candidates have, with null for their other texts, if both sides have the same candidates; nil
+// otherwise.
+//
+//	candidates  {DOMAIN: a.example.com, CLASS: fast} and {DOMAIN: b.example.com, CLASS: fast}
+//	alike       {DOMAIN: null, CLASS: fast}
+func (m *meaning) alike(old *meaning) map[string]any {
+	contents := slices.Sorted(maps.Keys(m.candidates))
+	if !slices.Equal(contents, slices.Sorted(maps.Keys(old.candidates))) {
+		return nil
+	}
+	var alike map[string]any
+	for _, content := range contents {
+		if m.candidates[content] == nil {
+			return nil // kustomize generates it
+		}
+		alike = maps.Clone(m.candidates[content])
+	}
+	for _, field := range [...]string{"data", "stringData"} {
+		texts := map[string]any{}
+		for _, o := range m.candidates {
+			maps.Copy(texts, fieldpath.Object(o, field))
+		}
+		for _, o := range m.candidates {
+			for key, text := range texts {
+				if !jsonvalue.Equal(fieldpath.Object(o, field)[key], text) {
+					texts[key] = nil
+				}
+			}
+		}
+		if len(texts) > 0 {
+			alike[field] = texts
+		}
+	}
+	return alike
 }
 
 // means reports whether a reference may mean an object. A namespace that one of both does not give is any.

@@ -121,7 +121,7 @@ func (d *discovery) scan() {
 func (d *discovery) clarify(u *Unit) {
 	for _, m := range u.refers {
 		if len(m.contents) > 1 || len(m.makers) > 0 {
-			d.redefine(u, nil)
+			d.redefine(u, references{})
 			return
 		}
 	}

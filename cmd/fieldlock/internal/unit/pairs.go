@@ -88,8 +88,8 @@ func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	}
 	if file := p.new.unsure(was); file != "" {
 		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(file), "it may refer to what changed in "+file)
-	} else if p.new.unclear != "" && p.changed {
-		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), p.new.unclear)
+	} else if why := p.new.unclear(); why != "" && p.changed {
+		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), why)
 	}
 }
 
@@ -105,7 +105,28 @@ func (c *comparison) differ(n, old *Unit) bool {
 	}
 	c.news.resolve(n)
 	c.olds.resolve(old)
-	return n.unclear != "" || n.digest(c.news.tree) != old.digest(c.olds.tree)
+	c.shareMeaning(n, old)
+	return n.unclear() != "" || n.digest(c.news.tree) != old.digest(c.olds.tree)
+}
+
+// shareMeaning makes it clear what the variables of a Kustomization are, if both sides have the same candidates for
+// their object: those that all candidates have. The others have values that the tree does not tell.
+func (c *comparison) shareMeaning(n, old *Unit) {
+	shares := false
+	for r, now := range n.refers {
+		was := old.refers[r]
+		isVariables := n.Kind == "Flux Kustomization" && (r.Kind == "ConfigMap" || r.Kind == "Secret")
+		if !isVariables || now.unclear == "" || was == nil || was.unclear == "" {
+			continue
+		}
+		if object := now.alike(was); object != nil {
+			now.object, now.unclear, was.object, was.unclear, shares = object, "", object, "", true
+		}
+	}
+	if shares {
+		c.news.redefine(n, n.refers)
+		c.olds.redefine(old, old.refers)
+	}
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or
@@ -141,8 +162,18 @@ func (c *comparison) keepMeaning(n, old *Unit) {
 	}
 	if len(keeps) > 0 {
 		n.keeps = keeps
-		c.news.redefine(n, nil)
+		c.news.redefine(n, references{})
 	}
+}
+
+// unclear returns why nothing tells what a reference of a unit means, "" if all are clear.
+func (n *Unit) unclear() string {
+	for _, r := range inOrder(n.refers) {
+		if why := n.refers[r].unclear; why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // unsure returns a file with an object that a unit may refer to as well, or that may make what it refers to, and that

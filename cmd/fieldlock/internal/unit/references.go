@@ -36,15 +36,13 @@ import (
 // reading is the definition of a unit while it is read.
 type reading struct {
 	*side
-	unit    *Unit // what is known before: its name, its file, the unit that prints its definition, and what it keeps
-	refers  references
-	printed map[flux.Reference]map[string]any // objects as units print them
-	unclear string                            // why nothing tells what a reference means
+	unit   *Unit // what is known before: its name, its file, the unit that prints its definition, and what it keeps
+	refers references
 }
 
 // define returns the unit that an object defines, which a unit has printed, or a file holds; nil for none.
 func (s *side) define(o Object, parent *Unit) *Unit {
-	return (&reading{side: s, unit: &Unit{parent: parent}}).define(o)
+	return (&reading{side: s, unit: &Unit{parent: parent}, refers: references{}}).define(o)
 }
 
 func (d *reading) define(o Object) *Unit {
@@ -52,13 +50,12 @@ func (d *reading) define(o Object) *Unit {
 	if k == nil {
 		return nil
 	}
-	d.unit.Kind, d.unit.Name, d.unit.File, d.refers = k.name, nameOf(o.Object), o.File, references{}
+	d.unit.Kind, d.unit.Name, d.unit.File = k.name, nameOf(o.Object), o.File
 	u := k.from(&definer{Options: &d.Options, revisions: d.revisions, lookup: d.lookup}, o)
 	if u == nil {
 		return nil
 	}
-	if u.parent, u.keeps, u.refers, u.unclear = d.unit.parent, d.unit.keeps, d.refers, d.unclear; u.File == "" &&
-		u.parent != nil {
+	if u.parent, u.keeps, u.refers = d.unit.parent, d.unit.keeps, d.refers; u.File == "" && u.parent != nil {
 		u.File = u.parent.File
 	}
 	d.close(u)
@@ -71,9 +68,6 @@ func (d *reading) lookup(r flux.Reference) (object map[string]any, ok bool) {
 	if m == nil {
 		m = d.meaning(r)
 		d.refers[r] = m
-	}
-	if object, ok = d.printed[r]; ok {
-		return object, true
 	}
 	return m.object, m.object != nil
 }
@@ -107,8 +101,12 @@ func (d *reading) meaning(r flux.Reference) *meaning {
 		}
 	}
 	if m.differ() {
-		d.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s",
+		m.unclear = fmt.Sprintf("it refers to the %s %s, and nothing tells which one is meant: that of %s",
 			r.Kind, r.Name, strings.Join(m.files, " or "))
+		m.candidates = map[string]map[string]any{}
+		for _, file := range m.files {
+			m.candidates[m.contents[file]] = objects[file]
+		}
 	}
 	if len(m.files) > 0 {
 		m.object = objects[m.files[0]]
@@ -242,57 +240,65 @@ func (u *Unit) refersToArtifact() bool {
 }
 
 // resolve gives a unit the objects that it refers to as other units print them: these may patch or generate them.
-// Several units that print one object differently make it unclear what is meant.
+// Several units that print one object differently make it unclear what is meant. It is clear if units print all
+// candidates, and print one object.
 func (s *side) resolve(u *Unit) {
-	printed, makers := map[flux.Reference]map[string]any{}, map[flux.Reference]map[string]string{}
-	unclear := ""
+	again := false
 	for _, r := range inOrder(u.refers) {
-		m := u.refers[r]
-		contents := map[string]string{} // with the unit that prints it
-		for _, p := range s.printers(u, m) {
-			objects, _ := s.render(p) // one that cannot be rendered counts as it is written
-			for _, o := range objects {
+		m, printers := u.refers[r], s.printers(u, u.refers[r])
+		var first map[string]any
+		objects, by, made := map[string]map[string]any{}, map[string]string{}, map[string]string{} // by content, and by file
+		complete := true
+		for _, p := range printers {
+			list, err := s.render(p) // one that cannot be rendered counts as it is written
+			complete = complete && err == nil
+			for _, o := range list {
 				if len(m.makers) > 0 && s.candidates.mayMake(o.Object, r) {
-					if makers[r] == nil {
-						makers[r] = map[string]string{}
-					}
-					makers[r][cmp.Or(o.File, p.File)] += "\x00" + digestOf(withoutMetadata(o.Object))
+					made[cmp.Or(o.File, p.File)] += "\x00" + digestOf(withoutMetadata(o.Object))
 				}
 				for _, object := range referred(o.Object) {
 					if !means(r, object) {
 						continue
 					}
-					if printed[r] == nil {
-						printed[r] = object
+					if first == nil {
+						first = object
 					}
-					contents[s.candidates.contentOf(object)] = p.String()
+					content := s.candidates.contentOf(object)
+					objects[content], by[content] = object, p.String()
 				}
 			}
 		}
-		if contents[m.content()] != "" && len(contents) == 1 {
-			delete(printed, r)
-		}
-		if len(contents) > 1 {
-			by := slices.Sorted(maps.Values(contents))
-			unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s",
-				r.Kind, r.Name, strings.Join(by, ", "))
-		}
-	}
-	if len(printed) > 0 {
-		s.redefine(u, printed)
-		u.unclear = cmp.Or(unclear, u.unclear)
-	}
-	for r, made := range makers {
-		if m := u.refers[r]; m != nil {
+		if len(made) > 0 {
 			m.makers, u.digestIn = made, nil
 		}
+		for _, file := range m.files {
+			complete = complete && slices.ContainsFunc(s.readers[file], func(p *Unit) bool {
+				return slices.Contains(printers, p)
+			})
+		}
+		switch {
+		case len(objects) > 1:
+			m.unclear = fmt.Sprintf("it refers to the %s %s, which several units print differently: %s",
+				r.Kind, r.Name, strings.Join(slices.Sorted(maps.Values(by)), ", "))
+			m.object, m.candidates, again = first, objects, true
+		case len(objects) == 1 && complete && m.unclear != "":
+			for _, file := range m.files {
+				m.contents[file] = s.candidates.contentOf(first)
+			}
+			m.object, m.unclear, again = first, "", true
+		case len(objects) == 1 && objects[m.content()] == nil:
+			m.object, m.candidates, again = first, nil, true
+		}
+	}
+	if again {
+		s.redefine(u, u.refers)
 	}
 }
 
-// redefine defines a unit with other objects that it refers to: those of the files that it keeps, and those that are
-// printed.
-func (s *side) redefine(u *Unit, printed map[flux.Reference]map[string]any) {
-	d := &reading{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, printed: printed}
+// redefine defines a unit with other objects that it refers to: those of the files that it keeps, except for references
+// whose meaning is known.
+func (s *side) redefine(u *Unit, known references) {
+	d := &reading{side: s, unit: &Unit{parent: u.parent, keeps: u.keeps}, refers: known}
 	again := d.define(Object{Document: &yamldoc.Document{Object: decode[definedSpec](u.spec).Object}, File: u.File})
 	if again == nil {
 		u.Err = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}

@@ -100,8 +100,8 @@ func TestReferences(t *testing.T) {
 			c.files["apps/claim.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
 			s := sideOf(t, c.files)
 			u := unitOf(t, s, c.unit)
-			if m := u.refers[varsReference]; !slices.Equal(m.files, c.want) || (u.unclear != "") != c.unclear {
-				t.Errorf("it means %q, want %q; %q", m.files, c.want, u.unclear)
+			if m := u.refers[varsReference]; !slices.Equal(m.files, c.want) || (m.unclear != "") != c.unclear {
+				t.Errorf("it means %q, want %q; %q", m.files, c.want, m.unclear)
 			}
 		})
 	}

@@ -93,7 +93,6 @@ type Unit struct {
 	missing  error                     // why the unit is not in the tree, where its definition tells
 	refers   references                // of its definition
 	keeps    map[flux.Reference]string // the files that some of them mean in OLD
-	unclear  string                    // why nothing tells what one of them means
 	peeks    bool                      // other units and the files keep what it reads
 	unread   bool                      // its definition has a field of the wrong type
 	lacking  rendered.Lacking          // what its files show that it is rendered without
