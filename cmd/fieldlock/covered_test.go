@@ -39,6 +39,7 @@ func TestRecord(t *testing.T) {
 	chartOf := func(kind string) string {
 		return "chart: {spec: {chart: shop, sourceRef: {kind: " + kind + ", name: shop}}}"
 	}
+	named := strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace: default", "name: '${APP}'", 1)
 	application := func(sources string) map[string]string {
 		return map[string]string{"apps/shop.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n" +
 			"  sources: [" + sources + "]\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n", "values/shop.yaml": "class: fast\n"}
@@ -241,6 +242,8 @@ func TestRecord(t *testing.T) {
 
 		{"a new HelmRelease of a chart elsewhere", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
 			[]string{"s.yaml", strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace", "name: other, namespace", 1)}, true},
+		{"a new HelmRelease that has its name from a variable", map[string]string{"a/r.yaml": named}, []string{"b/r.yaml", named}, true},
+		{"a new HelmRelease that has its name from a variable, in place of another", map[string]string{"a/r.yaml": named}, []string{"a/r.yaml", "", "b/r.yaml", strings.Replace(named, "1h", "2h, releaseName: a", 1)}, false},
 		{"a new HelmRelease that takes the place of another", map[string]string{"r.yaml": release(chartOf("HelmRepository"))},
 			[]string{"r.yaml", strings.Replace(release(chartOf("HelmRepository")), "name: shop, namespace", "name: other, namespace", 1)}, false},
 		{"a new kustomization with a remote base", map[string]string{"a.yaml": claim("data", "fast")}, []string{"prod/kustomization.yaml", "resources: ['https://github.com/a/b//c?ref=v1']\n"}, true},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
@@ -114,12 +115,16 @@ func (c *comparison) checkUnits() {
 // addElsewhere lists the definitions of units whose files are not in the tree, and the units of NEW whose files were not
 // in the tree of OLD, such as the release of a chart that the change copies into the tree.
 func (c *comparison) addElsewhere() {
-	olds, names := map[string][]*Unit{}, map[string]bool{}
+	olds, names, stays := map[string][]*Unit{}, map[string]bool{}, map[string]bool{}
+	for _, u := range c.news.elsewhere {
+		stays[u.written()] = true
+	}
 	for _, u := range c.olds.elsewhere {
 		if c.oldSide.names(u.File) {
 			olds[u.String()] = append(olds[u.String()], u)
 		}
-		names[u.String()] = true
+		isOther := strings.Contains(u.Name, "$") && stays[u.written()] // a variable has another value elsewhere
+		names[u.String()] = names[u.String()] || !isOther
 	}
 	for _, u := range c.olds.units {
 		names[u.String()] = true
