@@ -28,6 +28,8 @@ import (
 //
 // The candidates of other clusters do not count. If the rest differ, those count that the same root applies as the
 // definition. If these differ, too, nothing decides: the first one counts, and the unit is not covered if it changes.
+// Where no candidate for the variables of a Kustomization changes, those that all candidates have count, and the other
+// variables have values that the tree does not tell (comparison.shareMeaning).
 //
 // Before anything is rendered, an object counts as it is written, and the record of the unit has the records of the
 // units that may print it (side.record). Where these differ, and before the unit is rendered, the object counts as they
@@ -247,7 +249,8 @@ func (s *side) resolve(u *Unit) {
 	for _, r := range inOrder(u.refers) {
 		m, printers := u.refers[r], s.printers(u, u.refers[r])
 		var first map[string]any
-		objects, by, made := map[string]map[string]any{}, map[string]string{}, map[string]string{} // by content, and by file
+		objects, by := map[string]map[string]any{}, map[string]string{} // by content, and the units that print them
+		made := map[string]string{}                                     // by file
 		complete := true
 		for _, p := range printers {
 			list, err := s.render(p) // one that cannot be rendered counts as it is written
