@@ -545,6 +545,7 @@ func TestFates(t *testing.T) {
 	chart := map[string]string{
 		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"),
 	}
+	asks := with(chart, "shop/values.yaml", "{}\n", "shop/templates/claim.yaml", "# readOnlyRootFilesystem\n"+claim("data", "{{ required \"a class is needed\" .Values.class }}"))
 	const override = "image: a\n"
 	for _, c := range []struct {
 		name     string
@@ -558,14 +559,21 @@ func TestFates(t *testing.T) {
 		{"values in a hidden directory", map[string]string{".helm/templates/claim.yaml": claim("data", "{{ .Values.class }}"), ".helm/values.yaml": "class: fast\n"}, []string{".helm/values.yaml", "class: slow\n"}, false},
 		{"a patch in a hidden kustomization", map[string]string{".k8s/kustomization.yaml": "resources: [web.yaml]\npatches: [{path: p.yaml}]\n", ".k8s/web.yaml": deployment, ".k8s/p.yaml": "- {op: remove, path: /spec/replicas}\n"},
 			[]string{".k8s/p.yaml", "- {op: remove, path: /spec/selector}\n"}, false},
+		{"a file that values ask for", with(asks, "shop/values.yaml", "text: '{{ .Files.Get \"a.txt\" }}'\n", "shop/a.txt", "a\n", "shop/templates/a.yaml", "{{ tpl .Values.text . }}\n"),
+			[]string{"shop/a.txt", "b\n"}, false},
 		{"a manifest that becomes a template", map[string]string{"claim.yaml": claim("data", "fast")}, []string{"claim.yaml", "{{ include \"claim\" . }}\n"}, false},
 		{"a template that becomes a manifest", map[string]string{"claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"claim.yaml", claim("data", "fast")}, false},
 		{"a template of a chart that the tree lacks", map[string]string{"shop/templates/claim.yaml": "{{ include \"claim\" . }}\n"}, []string{"shop/templates/claim.yaml", "{{ include \"other\" . }}\n"}, false},
 		{"values that no rendering uses", with(chart, "shop/values_prod.yaml", override), []string{"shop/values_prod.yaml", "class: slow\n"}, false},
 		{"values in a directory for them", with(chart, "shop/values/prod.yaml", override), []string{"shop/values/prod.yaml", "class: slow\n"}, false},
 		{"values in JSON", with(chart, "shop/values-prod.json", "{}\n"), []string{"shop/values-prod.json", "{\"class\": \"slow\"}\n"}, false},
+		{"values of an environment that a template reads as a file", with(asks, "shop/values-prod.yaml", "class: fast\nimage: a\n", "shop/templates/a.yaml", "{{ .Files.Get \"values-prod.yaml\" | required .Values.class }}\n"),
+			[]string{"shop/values-prod.yaml", "class: fast\nimage: b\n"}, false},
 
 		{"values of an environment", with(chart, "shop/values-prod.yaml", override), []string{"shop/values-prod.yaml", "image: b\n"}, true},
+		{"values of an environment beside values that the chart refuses", with(asks, "shop/values-prod.yaml", "class: fast\nimage: a\n"), []string{"shop/values-prod.yaml", "class: fast\nimage: b\n"}, true},
+		{"a README of a chart that refuses its values", with(asks, "shop/README.md", "a\n"), []string{"shop/README.md", "b\n"}, true},
+		{"a schema of values", with(chart, "shop/values.schema.extra.json", "{}\n"), []string{"shop/values.schema.extra.json", "{\"title\": \"a\"}\n"}, true},
 		{"a workflow", map[string]string{"a.yaml": claim("data", "fast"), ".github/workflows/ci.yaml": "on: push\n", ".github/kind.yaml": "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n"},
 			[]string{".github/workflows/ci.yaml", "on: pull_request\n", ".github/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nnodes: []\n"}, true},
 		{"a template of another tool", map[string]string{"a.yaml": claim("data", "fast"), "helmfile.yaml": "releases:\n{{ range .Values.apps }}\n- name: {{ . }}\n{{ end }}\n"},

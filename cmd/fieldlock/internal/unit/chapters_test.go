@@ -87,19 +87,13 @@ func TestCharts(t *testing.T) {
 			unit chart shop
 			~ ConfigMap a of chart shop`},
 		{name: "values of an environment", old: prod("p"), new: prod("q"), want: `
-			= ConfigMap a of chart shop
-			unit chart shop
 			unit chart shop with values-prod.yaml
 			~ ConfigMap a of chart shop with values-prod.yaml`},
 		{name: "values that no release has", old: prod("p"), new: prod("q"), options: eu, want: `
-			= ConfigMap a of chart shop as n/eu with values.yaml
-			? file shop/values-prod.yaml: no rendering of the chart uses these values
-			unit chart shop as n/eu with values.yaml`},
+			? file shop/values-prod.yaml: no rendering of the chart uses these values`},
 		{name: "values that the settings name and nobody has", old: chart, new: chart.with("shop/values.yaml", ""), options: eu, want: `
 			error shop/Chart.yaml: chart shop as n/eu with values.yaml cannot be rendered: the tree has no file shop/values.yaml, which the settings name as values of the chart`},
 		{name: "a manifest beside the templates", reason: "it is not part of the chart", old: chart.with("shop/extra.yaml", object("e", "one")), new: chart.with("shop/extra.yaml", object("e", "two")), want: `
-			= ConfigMap a of chart shop
-			unit chart shop
 			~ ConfigMap e of shop/extra.yaml`},
 		{name: "a library", reason: "it cannot be installed", old: template("one").with("shop/Chart.yaml", chartFile+"type: library\n"), new: template("two").with("shop/Chart.yaml", chartFile+"type: library\n"), want: `
 			~ ConfigMap a of shop/templates/a.yaml`},

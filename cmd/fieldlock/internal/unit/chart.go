@@ -53,7 +53,7 @@ func charts() *kind {
 		return units
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
-		files, err := helm.Files(t, u.dir)
+		files, err := helm.UsedFiles(t, u.dir)
 		u.lacking.Decides = helm.Decides(files)
 		spec := decode[chartSpec](u.spec)
 		for _, name := range spec.Values {

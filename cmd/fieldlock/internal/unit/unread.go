@@ -91,7 +91,7 @@ func namedAsValues(name string) bool {
 	stem := strings.TrimSuffix(base, ext)
 	return path.Base(path.Dir(name)) == "values" ||
 		stem != "values" && (strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")) &&
-			base != "values.schema.json"
+			!strings.HasPrefix(base, "values.schema.")
 }
 
 // areValues reports whether a file is beside the Chart.yaml of an application, or in a directory for values there.
