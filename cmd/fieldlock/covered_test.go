@@ -82,6 +82,8 @@ func TestRecord(t *testing.T) {
 	const ofTexts = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {fileParameters: [{name: class, path: $values/values/class.txt}]}}, " +
 		"{repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, ref: values}"
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
+	inflating := map[string]string{"prod/kustomization.yaml": "generators: [g.yaml]\n", "prod/v.yaml": "a: 1\n", "prod/more.yaml": "a: 1\n", "prod/other.yaml": "a: 1\n",
+		"prod/g.yaml": "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: shop\nrepo: https://charts.example.com\nversion: 1.0.0\nvaluesFile: v.yaml\nadditionalValuesFiles: [more.yaml]\n"}
 	for _, c := range []struct {
 		name     string
 		old      map[string]string
@@ -89,6 +91,9 @@ func TestRecord(t *testing.T) {
 		complete bool
 	}{
 		{"a remote base", failing(""), []string{"prod/kustomization.yaml", strings.Replace(remote, "v1", "v2", 1)}, false},
+		{"values of a chart that a generator inflates", inflating, []string{"prod/v.yaml", "a: 2\n"}, false},
+		{"more values of it", inflating, []string{"prod/more.yaml", "a: 2\n"}, false},
+		{"a file beside them", inflating, []string{"prod/other.yaml", "a: 2\n"}, true},
 		{"a transformer", failing("transformers: [t.yaml]\n", "prod/t.yaml", transformer), []string{"prod/t.yaml", strings.Replace(transformer, "a-", "b-", 1)}, false},
 		{"a component", failing("components: [../part]\n", "part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: a-\n"),
 			[]string{"part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: b-\n"}, false},

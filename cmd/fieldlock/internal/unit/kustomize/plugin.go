@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
@@ -134,6 +136,7 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 	all := slices.Concat(p.Files, p.Envs)
 	switch p.Kind {
 	case "HelmChartInflationGenerator":
+		k.noteInflated(w, file, object)
 		file.text = p.Kind
 		return file.notCovered("a HelmChartInflationGenerator runs the program helm")
 	case "PatchStrategicMergeTransformer":
@@ -156,4 +159,25 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
 	w.loadAll(k.dir, file, all)
 	return nil
+}
+
+// noteInflated notes the files that a HelmChartInflationGenerator reads: of values, and of a chart in the tree.
+func (k *kustomization) noteInflated(w *walk, file reference, object []byte) {
+	var g struct {
+		types.HelmGlobals
+		types.HelmChart
+	}
+	if yaml.Unmarshal(object, &g) != nil {
+		return
+	}
+	for _, ref := range append(g.AdditionalValuesFiles, g.ValuesFile) {
+		_, _ = w.file(k.dir, ref, file) // one that is not here changes nothing: helm does not run
+	}
+	home := cmp.Or(g.ChartHome, types.HelmDefaultHome)
+	if dir, isDir, err := w.disk.find(path.Join(top, k.dir, home, g.Name)); err == nil && isDir {
+		files, _ := helm.Files(w.disk.tree, dir)
+		for _, name := range files {
+			w.files[name] = true
+		}
+	}
 }
