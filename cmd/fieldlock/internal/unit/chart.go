@@ -54,8 +54,8 @@ func charts() *kind {
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		files, err := helm.UsedFiles(t, u.dir)
-		u.lacking.Decides = helm.Decides(files)
 		spec := decode[chartSpec](u.spec)
+		u.lacking.Decides = helm.Decides(u.dir, slices.Concat(files, spec.Values))
 		for _, name := range spec.Values {
 			if !exists(t, name) {
 				return files, &rendered.Invalid{File: u.File,

@@ -68,7 +68,7 @@ func helmReleases() *kind {
 			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no chart " + h.Chart}
 		}
 		files, err := h.Files(t)
-		u.lacking.Decides = helm.Decides(files)
+		u.lacking.Decides = helm.Decides(h.Chart, files)
 		return slices.Clone(files), at(u.File, err)
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,

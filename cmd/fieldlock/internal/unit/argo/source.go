@@ -51,7 +51,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	switch kind {
 	case helmKind:
 		files, err = a.helmFiles(tree, s, a.environment(s))
-		a.Lacking.DecidedBy(helm.Decides(files))
+		a.Lacking.DecidedBy(helm.Decides(s.Path, files))
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s)); err == nil {

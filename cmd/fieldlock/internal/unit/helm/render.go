@@ -113,6 +113,8 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 		if err := r.Lacking.Lacks(missing); err != nil {
 			return nil, err
 		}
+		// Notes are no objects, and often name what the missing dependency would define.
+		c.Templates = slices.DeleteFunc(slices.Clone(c.Templates), func(t *common.File) bool { return isNotes(t.Name) })
 	}
 	if err := l.leaveOutEncrypted(c, r.Lacking); err != nil {
 		return nil, err
@@ -234,7 +236,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 	origins := map[string]string{}
 	l.namedOrigins(c, origins)
 	for name := range files {
-		if strings.HasSuffix(name, "NOTES.txt") {
+		if isNotes(name) {
 			delete(files, name)
 		}
 	}
@@ -261,6 +263,9 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 	}
 	return objects, nil
 }
+
+// isNotes reports whether a template prints notes for people, as Helm tells them from manifests.
+func isNotes(name string) bool { return strings.HasSuffix(name, "NOTES.txt") }
 
 // text returns a manifest as Helm prints and applies it. The line break at its end can be part of a value.
 func text(manifest string) []byte { return []byte(manifest + "\n") }
