@@ -20,8 +20,8 @@ import (
 )
 
 // applications are Argo CD's Applications.
-func applications() *kind {
-	k := &kind{name: "Application", group: "argoproj.io", object: "Application"}
+func applications() *unitKind {
+	k := &unitKind{name: "Application", group: "argoproj.io", object: "Application"}
 	k.from = func(d *definer, o Object) *Unit {
 		a, err := argo.ParseApplication(o.Object)
 		if err != nil && !isMissing(err) {
@@ -41,7 +41,7 @@ func applications() *kind {
 			}
 			u.values = true
 			for i, source := range a.Sources {
-				inTree, dir := source.Chart == "" && d.inTree(source.RepoURL), ""
+				inTree, dir := source.Chart == "" && d.isOwnURL(source.RepoURL), ""
 				if source.Chart != "" && d.Fetch != nil {
 					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
 				}
@@ -116,7 +116,7 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	var all, refers []string
 	var failed error
 	var absent *rendered.NotCovered
-	var parts []part
+	var parts []sourcePart
 	inputs := map[string]bool{}
 	for i := range a.Sources {
 		if missing := a.Lacks(i); missing != nil {
@@ -137,7 +137,7 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 		if failed == nil && err != nil {
 			failed = at(u.File, err)
 		}
-		parts = append(parts, part{files, lacking.Decides})
+		parts = append(parts, sourcePart{files, lacking.Decides})
 		maps.Copy(inputs, lacking.Inputs)
 		u.lacking.First = cmp.Or(u.lacking.First, lacking.First)
 		all = append(all, files...)
@@ -156,15 +156,15 @@ func (u *Unit) readSources(t Tree, a *argo.Application) ([]string, error) {
 	return sorted(append(all, refers...)), nil
 }
 
-// part is a source of an Application: its files, and what they decide about what it lacks.
-type part struct {
+// sourcePart is a source of an Application: its files, and what they decide about what it lacks.
+type sourcePart struct {
 	files   []string
 	decides rendered.Decides
 }
 
 // together returns what decides about the missing part of an Application: what each source that lacks something says,
 // and the values in the files that missing sources refer to.
-func together(parts []part, refers []string, has rendered.Has) rendered.Decision {
+func together(parts []sourcePart, refers []string, has rendered.Has) rendered.Decision {
 	all, whole := rendered.Decision{Files: map[string]string{}}, []string{}
 	for _, name := range refers {
 		values := ""
@@ -212,8 +212,8 @@ func application(s definedSpec) (*argo.Application, error) {
 }
 
 // applicationSets are Argo CD's ApplicationSets. What they print are Applications.
-func applicationSets() *kind {
-	k := &kind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
+func applicationSets() *unitKind {
+	k := &unitKind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
 	k.from = func(d *definer, o Object) *Unit {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
 		defined, _ := tool.Defines(o.Object)
@@ -222,8 +222,8 @@ func applicationSets() *kind {
 		var names []string
 		for _, g := range gitGenerators(o.Object) {
 			url, _ := g["repoURL"].(string)
-			spec.InTree = append(spec.InTree, d.inTree(url))
-			if name, _ := g["revision"].(string); d.inTree(url) {
+			spec.InTree = append(spec.InTree, d.isOwnURL(url))
+			if name, _ := g["revision"].(string); d.isOwnURL(url) {
 				names = append(names, name)
 			}
 		}
@@ -232,7 +232,7 @@ func applicationSets() *kind {
 			u.missing = at(o.File, err)
 		}
 		spec.Paths = sourcePaths(o.Object, func(url string) bool {
-			return strings.Contains(url, "{{") || d.inTree(url)
+			return strings.Contains(url, "{{") || d.isOwnURL(url)
 		})
 		u.spec = encode(spec)
 		dirs, files := patterns(*spec, "directories"), patterns(*spec, "files")

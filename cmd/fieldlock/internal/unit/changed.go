@@ -22,10 +22,10 @@ func (c *comparison) renderChanged() {
 			continue
 		}
 		if p.new != nil {
-			jobs = append(jobs, func() { c.news.render(p.new) })
+			jobs = append(jobs, func() { c.news.objectsOf(p.new) })
 		}
 		if p.old != nil {
-			jobs = append(jobs, func() { c.olds.render(p.old) })
+			jobs = append(jobs, func() { c.olds.objectsOf(p.old) })
 		}
 	}
 	manifest.Each(len(jobs), func(i int) { jobs[i]() })
@@ -65,21 +65,21 @@ func (c *comparison) add(p unitPair) {
 	var newObjects, oldObjects []Object
 	var newErr, oldErr error
 	if p.new != nil {
-		newObjects, newErr = c.news.render(p.new)
+		newObjects, newErr = c.news.objectsOf(p.new)
 		if p.old == nil || p.old.outside == nil { // otherwise it is built with --load-restrictor LoadRestrictionsNone
 			newErr = cmp.Or(newErr, p.new.outside)
 		}
 	}
 	if p.old != nil {
-		oldObjects, oldErr = c.olds.render(p.old)
+		oldObjects, oldErr = c.olds.objectsOf(p.old)
 	}
 	switch {
 	case errors.Is(newErr, worker.ErrLimit): // an error even if OLD fails too: otherwise a slow rendering could hide a refusal
-		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
+		c.out.Errs = append(c.out.Errs, c.news.mistakeOf(p.new, newErr))
 		return
 	case errors.Is(oldErr, worker.ErrLimit) && p.new != nil:
 		c.out.Errs = append(c.out.Errs,
-			c.olds.mistake(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
+			c.olds.mistakeOf(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
 		return
 	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
 		return
@@ -91,7 +91,7 @@ func (c *comparison) add(p unitPair) {
 		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
 		return
 	case newErr != nil:
-		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
+		c.out.Errs = append(c.out.Errs, c.news.mistakeOf(p.new, newErr))
 		return
 	case oldErr != nil && p.new != nil:
 		n := c.olds.changedNotCovered(p.old, oldErr)
@@ -164,12 +164,12 @@ func (c *comparison) asksForValues(u *Unit, err error) bool {
 // of NEW may have any object, so addPartial then tells the objects of OLD that NEW still prints from those that are
 // unsure.
 func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsure []Object) {
-	lacks, lacked := c.news.lacks(p.new), c.olds.lacks(p.old)
+	lacks, lacked := c.news.lackedBy(p.new), c.olds.lackedBy(p.old)
 	if lacks == nil && lacked == nil || p.installs != nil {
 		return olds, nil
 	}
 	same := lacks != nil && lacked != nil && lacks.Reason == lacked.Reason &&
-		c.news.decides(p.new) == c.olds.decides(p.old)
+		c.news.decidingParts(p.new) == c.olds.decidingParts(p.old)
 	var n result.NotCovered
 	switch {
 	case lacks == nil:
@@ -184,7 +184,7 @@ func (c *comparison) addPartial(p unitPair, news, olds []Object) (printed, unsur
 	if same {
 		return olds, nil
 	}
-	has := byName(news)
+	has := byIdentity(news)
 	for _, o := range olds {
 		if has[namedAs(o.Document)] == nil {
 			unsure = append(unsure, o)

@@ -22,10 +22,10 @@ type chartSpec struct {
 	Upgrade         bool
 }
 
-// charts are the charts that can be installed, each once with its own values and once with each file of values that
+// chartKind are the charts that can be installed, each once with its own values and once with each file of values that
 // comes with it.
-func charts() *kind {
-	k := &kind{name: "chart"}
+func chartKind() *unitKind {
+	k := &unitKind{name: "chart"}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
 		found, err := helm.Charts(t)
 		if err != nil {
@@ -37,7 +37,7 @@ func charts() *kind {
 				continue
 			}
 			for _, r := range o.releases(c) {
-				units = append(units, k.chart(c.Dir, r, o))
+				units = append(units, k.newChart(c.Dir, r, o))
 			}
 		}
 		return units, nil
@@ -45,7 +45,7 @@ func charts() *kind {
 	k.at = func(t Tree, dir string, o *Options) []*Unit {
 		var units []*Unit
 		for _, r := range o.releases(helm.At(t, dir)) {
-			units = append(units, k.chart(dir, r, o))
+			units = append(units, k.newChart(dir, r, o))
 		}
 		if !exists(t, path.Join(dir, "Chart.yaml")) {
 			return nil
@@ -85,8 +85,8 @@ func (o *Options) releases(c helm.Chart) []settings.Release {
 	return all
 }
 
-// chart returns the unit of a chart as one release.
-func (k *kind) chart(dir string, r settings.Release, o *Options) *Unit {
+// newChart returns the unit of a chart as one release.
+func (k *unitKind) newChart(dir string, r settings.Release, o *Options) *Unit {
 	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true,
 		Namespace: r.Namespace}
 	if r.Name != "" || r.Namespace != "" {

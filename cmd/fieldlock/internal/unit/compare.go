@@ -101,12 +101,12 @@ func (c *comparison) nothingChanged() bool {
 func (c *comparison) checkUnits() {
 	before := map[string]string{}
 	for _, u := range slices.Concat(c.olds.leftOut, c.olds.units) {
-		before[u.key()] = c.olds.record(u)
+		before[u.pairKey()] = c.olds.record(u)
 	}
 	for _, u := range c.news.leftOut {
-		if was, ok := before[u.key()]; !ok || was != c.news.record(u) {
+		if was, ok := before[u.pairKey()]; !ok || was != c.news.record(u) {
 			c.out.Errs = append(c.out.Errs,
-				c.news.mistake(u, fmt.Errorf("the tree has more than %d units, and no more are read", maxUnits)))
+				c.news.mistakeOf(u, fmt.Errorf("the tree has more than %d units, and no more are read", maxUnits)))
 			return
 		}
 	}
@@ -129,7 +129,7 @@ func (c *comparison) addElsewhere() {
 	for _, u := range c.olds.units {
 		names[u.String()] = true
 	}
-	for _, n := range c.news.missing(c.newSide, func(u *Unit) bool {
+	for _, n := range c.news.missingUnits(c.newSide, func(u *Unit) bool {
 		return !slices.ContainsFunc(olds[u.String()], func(old *Unit) bool { return !c.differ(u, old) })
 	}) {
 		c.addNotCovered(n, !names[n.Kind+" "+n.Unit])

@@ -220,8 +220,8 @@ func (e *edit) fits(l leaf) int {
 // names reports whether an edit names an object, or the file or a directory that it is written in, as kustomizations
 // do.
 func (e *edit) names(file, object string) bool {
-	named := strings.TrimLeft(path.Clean(e.value), "./")
-	return e.value != "" && (e.value == object || named != "" && strings.Contains("/"+file+"/", "/"+named+"/"))
+	written := strings.TrimLeft(path.Clean(e.value), "./")
+	return e.value != "" && (e.value == object || written != "" && strings.Contains("/"+file+"/", "/"+written+"/"))
 }
 
 // cause returns the edit that made the value at steps of an object; nil if it is not known. sure is false if several

@@ -19,7 +19,7 @@ import (
 // engine finds and renders the units of one or two trees. What both trees have alike is read and rendered once.
 type engine struct {
 	Options
-	kinds  map[string]*kind
+	kinds  map[string]*unitKind
 	pool   *worker.Pool
 	shared *yamldoc.Shared
 
@@ -110,18 +110,18 @@ type rendering struct {
 	err     error
 }
 
-// render renders a unit of the side.
-func (s *side) render(u *Unit) ([]Object, error) {
+// objectsOf renders a unit of the side.
+func (s *side) objectsOf(u *Unit) ([]Object, error) {
 	if u.Err != nil {
 		return nil, u.Err
 	}
-	r := s.result(u)
+	r := s.resultOf(u)
 	return r.objects, r.err
 }
 
-// result renders a unit that has no error.
-func (s *side) result(u *Unit) *rendering {
-	digest := u.digest(s.tree)
+// resultOf renders a unit that has no error.
+func (s *side) resultOf(u *Unit) *rendering {
+	digest := u.inputDigest(s.tree)
 	s.mu.Lock()
 	r := s.results[digest]
 	if r == nil {
@@ -130,8 +130,8 @@ func (s *side) result(u *Unit) *rendering {
 	}
 	s.mu.Unlock()
 	r.once.Do(func() {
-		if k := s.builds(u); k != nil {
-			of := s.result(k)
+		if k := s.deployedAs(u); k != nil {
+			of := s.resultOf(k)
 			r.objects, r.lacks, r.err = of.objects, of.lacks, of.err
 			return
 		}
@@ -143,17 +143,17 @@ func (s *side) result(u *Unit) *rendering {
 	return r
 }
 
-// lacks returns what a unit was rendered without, nil for nothing.
-func (s *side) lacks(u *Unit) *rendered.NotCovered {
+// lackedBy returns what a unit was rendered without, nil for nothing.
+func (s *side) lackedBy(u *Unit) *rendered.NotCovered {
 	if u == nil || u.Err != nil {
 		return nil
 	}
-	return s.result(u).lacks
+	return s.resultOf(u).lacks
 }
 
-// decides identifies all that decides about the missing part of a unit: its definition, what its files say about it,
-// and the names of objects to which it may refer.
-func (s *side) decides(u *Unit) string {
+// decidingParts identifies all that decides about the missing part of a unit: its definition, what its files say about
+// it, and the names of objects to which it may refer.
+func (s *side) decidingParts(u *Unit) string {
 	t := u.in(s.tree)
 	has := func(name string, is func(data []byte) bool) (found bool) {
 		scan(t, name, func(data []byte) { found = is(data) })
@@ -164,8 +164,8 @@ func (s *side) decides(u *Unit) string {
 		of, _ = u.lacking.Decides(has)
 	}
 	var runs images
-	if lacks := s.lacks(u); u.lacking.First == nil && lacks != nil && lacks.Encrypted && !of.Copies {
-		objects, _ := s.render(u)
+	if lacks := s.lackedBy(u); u.lacking.First == nil && lacks != nil && lacks.Encrypted && !of.Copies {
+		objects, _ := s.objectsOf(u)
 		runs = imagesOf(objects)
 	}
 	h := sha256.New()
@@ -185,7 +185,7 @@ func (s *side) decides(u *Unit) string {
 		}
 	}
 	if of.Renames || of.Hashes {
-		objects, _ := s.render(u)
+		objects, _ := s.objectsOf(u)
 		for _, o := range objects {
 			if kind, _ := o.Object["kind"].(string); of.Renames || kind == "ConfigMap" || kind == "Secret" {
 				fmt.Fprintf(h, "\x00%s %s", kind, nameOf(o.Object))
@@ -195,9 +195,9 @@ func (s *side) decides(u *Unit) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit
-// has none: nil.
-func (s *side) builds(u *Unit) *Unit {
+// deployedAs returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other
+// unit has none: nil.
+func (s *side) deployedAs(u *Unit) *Unit {
 	if u.kind.builds == nil || u.tree != nil || s.Fetch != nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (s *side) at(dir string) []*Unit {
 func (s *side) renderAnew(u *Unit) (objects []Object, lacks *rendered.NotCovered, err error) {
 	job, err := u.job(s.tree)
 	if err == nil {
-		err = u.fetch(s.Fetch, s.tree, job)
+		err = u.addFetches(s.Fetch, s.tree, job)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -266,13 +266,13 @@ func (s *side) renderAnew(u *Unit) (objects []Object, lacks *rendered.NotCovered
 
 // renderAll renders units on all processors, so that render has their results.
 func (s *side) renderAll(units []*Unit) {
-	manifest.Each(len(units), func(i int) { s.render(units[i]) })
+	manifest.Each(len(units), func(i int) { s.objectsOf(units[i]) })
 }
 
 // kinds returns all kinds of units by their names.
-func kinds() map[string]*kind {
-	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(),
+func kinds() map[string]*unitKind {
+	all := map[string]*unitKind{}
+	for _, k := range []*unitKind{kustomizations(), chartKind(), fluxKustomizations(), helmReleases(), applications(),
 		applicationSets()} {
 		all[k.name] = k
 	}
@@ -302,7 +302,7 @@ type fileDefinitions struct {
 }
 
 // kindOf returns the kind of unit that an object defines; nil for none.
-func (e *engine) kindOf(object map[string]any) *kind {
+func (e *engine) kindOf(object map[string]any) *unitKind {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
 	group, _, _ := strings.Cut(apiVersion, "/")

@@ -30,10 +30,10 @@ func (u *Unit) chartDir(c fetch.Chart) string {
 	return dir
 }
 
-// fetch adds the charts and bases that a unit needs to its job: those that define it, those that its kustomizations
-// name, and the dependencies of charts in the tree. A dependency that cannot be had is told only if the values enable
-// it.
-func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
+// addFetches adds the charts and bases that a unit needs to its job: those that define it, those that its
+// kustomizations name, and the dependencies of charts in the tree. A dependency that cannot be had is told only if the
+// values enable it.
+func (u *Unit) addFetches(client *fetch.Client, t Tree, job *worker.Job) error {
 	if client == nil {
 		return nil
 	}
@@ -50,17 +50,17 @@ func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
 		}
 		add(dir, files)
 	}
-	needed := slices.Clone(u.elsewhere)
+	wanted := slices.Clone(u.elsewhere)
 	for _, name := range u.Reads {
 		if path.Base(name) == "Chart.yaml" {
 			list, _ := helm.Elsewhere(t, path.Dir(name)) // a mistake shows when the chart is rendered
-			needed = append(needed, list...)
+			wanted = append(wanted, list...)
 		}
 	}
-	for i := 0; i < len(needed) && i < maxNeeded; i++ {
-		d := needed[i]
+	for i := 0; i < len(wanted) && i < maxNeeded; i++ {
+		d := wanted[i]
 		dir := helm.FetchedDir(d.Repository, d.Name, d.Version)
-		if slices.Contains(needed[:i], d) {
+		if slices.Contains(wanted[:i], d) {
 			continue
 		}
 		var files map[string][]byte
@@ -70,7 +70,7 @@ func (u *Unit) fetch(client *fetch.Client, t Tree, job *worker.Job) error {
 			if b, err = client.Base(d.Repository); err == nil {
 				add(path.Join(dir, kustomize.FetchedTree), b.Files)
 				files = map[string][]byte{kustomize.FetchedAt: []byte(b.At)}
-				needed = append(needed, b.Elsewhere...)
+				wanted = append(wanted, b.Elsewhere...)
 			}
 		} else {
 			files, err = client.Chart(fetch.Chart{Repo: d.Repository, Name: d.Name, Version: d.Version})

@@ -90,7 +90,7 @@ func (c *comparison) sameDoubts(name string) bool {
 		return false
 	}
 	return slices.EqualFunc(c.news.doubts[name], c.olds.doubts[name], func(n, old *Unit) bool {
-		return n.digest(c.news.tree) == old.digest(c.olds.tree)
+		return n.inputDigest(c.news.tree) == old.inputDigest(c.olds.tree)
 	})
 }
 
@@ -163,22 +163,22 @@ func (c *comparison) templates(files []manifest.File) []manifest.File {
 
 // addValues adds the documents that are not objects of the files that pairFiles has left out.
 func (c *comparison) addValues() {
-	for _, side := range [...]struct {
+	for _, s := range [...]struct {
 		of   *Side
 		into *[]manifest.File
 	}{{c.newSide, &c.out.New}, {c.oldSide, &c.out.Old}} {
 		read := map[string]bool{}
-		for _, f := range *side.into {
+		for _, f := range *s.into {
 			read[f.Path] = true
 		}
-		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool {
+		left := slices.DeleteFunc(slices.Clone(s.of.Files), func(f manifest.File) bool {
 			return read[f.Path] || f.Err != nil
 		})
-		for _, f := range readable(c.parse(side.of, left, nil)) {
+		for _, f := range readable(c.parse(s.of, left, nil)) {
 			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool {
 				return d.Object["apiVersion"] != nil && d.Object["kind"] != nil
 			})
-			*side.into = append(*side.into, f)
+			*s.into = append(*s.into, f)
 		}
 	}
 }

@@ -31,9 +31,9 @@ func (e *engine) find(t Tree) (*side, error) {
 			return nil, err
 		}
 		for _, u := range units {
-			if s.byKey[u.key()] == nil {
+			if s.byKey[u.pairKey()] == nil {
 				s.close(u)
-				s.units, s.byKey[u.key()] = append(s.units, u), u
+				s.units, s.byKey[u.pairKey()] = append(s.units, u), u
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (s *side) exclude() {
 	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
 		if s.Exclude(u.File) {
 			s.excluded = append(s.excluded, u)
-			delete(s.byKey, u.key())
+			delete(s.byKey, u.pairKey())
 			return true
 		}
 		return false
@@ -111,7 +111,7 @@ func (s *side) claim() {
 // that are in doubt.
 func (s *side) isInput(name string) bool {
 	return s.input[name] || slices.ContainsFunc(s.doubts[name], func(u *Unit) bool {
-		_, err := s.render(u)
+		_, err := s.objectsOf(u)
 		return !isMissing(err)
 	})
 }

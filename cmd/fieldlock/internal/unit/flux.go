@@ -31,8 +31,8 @@ func (d *definer) sources(r flux.Reference) []map[string]any {
 }
 
 // fluxKustomizations are Flux's Kustomizations.
-func fluxKustomizations() *kind {
-	k := &kind{name: "Flux Kustomization", group: "kustomize.toolkit.fluxcd.io", object: "Kustomization"}
+func fluxKustomizations() *unitKind {
+	k := &unitKind{name: "Flux Kustomization", group: "kustomize.toolkit.fluxcd.io", object: "Kustomization"}
 	k.from = func(d *definer, o Object) *Unit {
 		f, err := flux.ParseKustomization(o.Object)
 		if err != nil || f.Source.Kind == "" { // a patch of one: no API server stores it
@@ -145,7 +145,7 @@ func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 	case "GitRepository":
 		source, ok := d.lookup(r)
 		url := fieldpath.Text(source, "spec", "url")
-		if ok && url != "" && !d.inTree(url) {
+		if ok && url != "" && !d.isOwnURL(url) {
 			return nil, &rendered.NotCovered{Reason: "its source is the repository " + url}
 		}
 		return d.fluxRevision(source)
@@ -155,7 +155,7 @@ func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 	return nil, &rendered.NotCovered{Reason: "its source is the " + r.Kind + " " + r.Name}
 }
 
-// inTree reports whether the tree is a repository of that URL.
-func (o *Options) inTree(url string) bool {
+// isOwnURL reports whether the tree is a repository of that URL.
+func (o *Options) isOwnURL(url string) bool {
 	return !strings.HasPrefix(url, "oci://") && (o.InTree == nil || o.InTree(url))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // helmReleases are Flux's HelmReleases.
-func helmReleases() *kind {
-	k := &kind{name: "HelmRelease", group: "helm.toolkit.fluxcd.io", object: "HelmRelease"}
+func helmReleases() *unitKind {
+	k := &unitKind{name: "HelmRelease", group: "helm.toolkit.fluxcd.io", object: "HelmRelease"}
 	k.from = func(d *definer, o Object) *Unit {
 		h, err := flux.ParseHelmRelease(o.Object)
 		if err != nil || h.Source.Kind == "" { // a patch of one: no API server stores it
@@ -27,7 +27,7 @@ func helmReleases() *kind {
 				spec.Chart = chart
 			}
 		}
-		h, err = release(spec)
+		h, err = releaseOf(spec)
 		if err != nil {
 			return k.unread(d, o, err)
 		}
@@ -60,7 +60,7 @@ func helmReleases() *kind {
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		spec := decode[definedSpec](u.spec)
-		h, err := release(&spec)
+		h, err := releaseOf(&spec)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func helmReleases() *kind {
 	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job,
 		s *definedSpec) ([]rendered.Object, error) {
-		h, err := release(s)
+		h, err := releaseOf(s)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func helmReleases() *kind {
 	return k
 }
 
-// release reads the HelmRelease of a specification.
-func release(s *definedSpec) (*flux.HelmRelease, error) {
+// releaseOf reads the HelmRelease of a specification.
+func releaseOf(s *definedSpec) (*flux.HelmRelease, error) {
 	h, err := flux.ParseHelmRelease(s.Object)
 	if err != nil {
 		return nil, err

@@ -184,8 +184,8 @@ func unreadable(f *manifest.File) string {
 // mistakeIn returns what is wrong with a file, without its name.
 func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(), f.Name+": ") }
 
-// missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
-func (s *side) missing(in *Side, changed func(u *Unit) bool) []result.NotCovered {
+// missingUnits lists the units whose files are not in the tree, and whose definitions are in files that the side names.
+func (s *side) missingUnits(in *Side, changed func(u *Unit) bool) []result.NotCovered {
 	var list []result.NotCovered
 	for _, u := range s.elsewhere {
 		if in.names(u.File) {

@@ -10,8 +10,8 @@ import (
 )
 
 // kustomizations are the kustomization files that no other includes.
-func kustomizations() *kind {
-	k := &kind{name: "kustomization"}
+func kustomizations() *unitKind {
+	k := &unitKind{name: "kustomization"}
 	parsed := &kustomize.Parsed{}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
 		found, err := kustomize.Find(t, kustomize.Options{Parsed: parsed})
@@ -49,7 +49,7 @@ func kustomizations() *kind {
 }
 
 // kustomization returns the unit of a directory with a kustomization file.
-func (k *kind) kustomization(dir, file string, o *Options) *Unit {
+func (k *unitKind) kustomization(dir, file string, o *Options) *Unit {
 	u := &Unit{Kind: k.name, Name: dir, File: file, kind: k, dir: dir}
 	u.spec = encode(o.Cluster)
 	return u

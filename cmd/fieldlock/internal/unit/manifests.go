@@ -14,9 +14,9 @@ import (
 
 // What units print, as files of objects: each knows where it is written and who applies it.
 
-// files returns what manifests does for a unit that may have to be rendered; nil if that fails.
-func (s *side) files(u *Unit) []manifest.File {
-	objects, err := s.render(u)
+// renderedFiles returns what manifests does for a unit that may have to be rendered; nil if that fails.
+func (s *side) renderedFiles(u *Unit) []manifest.File {
+	objects, err := s.objectsOf(u)
 	if err != nil {
 		return nil
 	}
@@ -26,7 +26,9 @@ func (s *side) files(u *Unit) []manifest.File {
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
 func (s *side) manifests(u *Unit, objects []Object) []manifest.File {
 	name := s.tree.Name(u.File)
-	ordinary := manifest.File{Name: name, Path: u.key(), Unit: u.String(), AppliedBy: s.applier(u, name), Found: true}
+	ordinary := manifest.File{
+		Name: name, Path: u.pairKey(), Unit: u.String(), AppliedBy: s.applier(u, name), Found: true,
+	}
 	if by := s.deployer(u); by != nil {
 		ordinary.AppliedBy = s.applier(by, name)
 		ordinary.AppliedBy.Methods, ordinary.AppliedBy.Forced, ordinary.AppliedBy.Keeps = []tool.Method{tool.ServerSide,

@@ -130,8 +130,8 @@ type fileObject struct {
 	object map[string]any
 }
 
-// objects returns the objects of a kind with a name that files of the tree hold, in any namespace.
-func (c *candidates) objects(kind, name string) []fileObject {
+// objectsNamed returns the objects of a kind with a name that files of the tree hold, in any namespace.
+func (c *candidates) objectsNamed(kind, name string) []fileObject {
 	key := kind + "\x00" + name
 	if found, known := c.found[key]; known || strings.Contains(name, "$") {
 		return found
@@ -181,8 +181,8 @@ func isReferred(object map[string]any) bool {
 	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
 }
 
-// generated identifies, for each kustomization that generates an object, what it is generated from.
-func (c *candidates) generated(r flux.Reference) map[string]string {
+// generatedFrom identifies, for each kustomization that generates an object, what it is generated from.
+func (c *candidates) generatedFrom(r flux.Reference) map[string]string {
 	key := r.Kind + "\x00" + r.Name
 	if all, known := c.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" ||
 		strings.Contains(r.Name, "$") {

@@ -31,14 +31,14 @@ func (c *comparison) addNeeded() {
 	for _, p := range c.search(n) {
 		c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
 	}
-	units := c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read})
+	units := c.renderedUnits(&needed{judged: n.judged, policies: n.policies, read: n.read})
 	for _, u := range c.copied(n) {
 		if !slices.Contains(units, u) {
 			units = append(units, u)
 		}
 	}
 	for _, u := range units {
-		for _, f := range c.news.files(u) {
+		for _, f := range c.news.renderedFiles(u) {
 			f.Documents = n.of(f.Documents)
 			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
 		}
@@ -120,7 +120,7 @@ func (c *comparison) copied(n *needed) []*Unit {
 		if p.new == nil || !p.changed || p.forced || p.new.kind.group == "" {
 			continue
 		}
-		objects, _ := c.news.render(p.new)
+		objects, _ := c.news.objectsOf(p.new)
 		for _, o := range objects {
 			id, _ := identityOf(o.Document)
 			if name := [2]string{id.kind, id.name}; slices.Contains(n.names, name) {
@@ -139,7 +139,7 @@ func (c *comparison) copied(n *needed) []*Unit {
 				wanted = append(wanted, list...)
 			}
 		}
-		if len(wanted) > 0 && c.holds(p.new, &needed{names: wanted}) {
+		if len(wanted) > 0 && c.mayPrint(p.new, &needed{names: wanted}) {
 			units = append(units, p.new)
 		}
 	}

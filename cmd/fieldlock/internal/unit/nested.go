@@ -74,7 +74,7 @@ func (s *side) discover() {
 			if !d.failed[u] || u.parent != nil || !d.isRead(u, isLive) {
 				return false
 			}
-			delete(s.byKey, u.key()) // as it is written; the units that read it print it otherwise
+			delete(s.byKey, u.pairKey()) // as it is written; the units that read it print it otherwise
 			return true
 		}
 		return d.isRead(u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
@@ -218,7 +218,7 @@ func (d *discovery) isPatch(u *Unit) bool {
 
 // begin makes a unit live, unless its definition comes from itself.
 func (d *discovery) begin(u *Unit) {
-	if d.live[u] || d.byKey[u.key()] != nil {
+	if d.live[u] || d.byKey[u.pairKey()] != nil {
 		return
 	}
 	for by := u.parent; by != nil; by = by.parent {
@@ -231,7 +231,7 @@ func (d *discovery) begin(u *Unit) {
 		return
 	}
 	d.live[u] = true
-	d.units, d.byKey[u.key()] = append(d.units, u), u
+	d.units, d.byKey[u.pairKey()] = append(d.units, u), u
 	d.queue = append(d.queue, u)
 }
 
@@ -245,7 +245,7 @@ func (d *discovery) run() {
 		}
 		d.renderAll(batch)
 		for _, u := range batch {
-			objects, err := d.render(u)
+			objects, err := d.objectsOf(u)
 			if err != nil {
 				if isMissing(err) && u.kind.deploys != nil {
 					d.widen(u, err)
@@ -304,7 +304,7 @@ func (d *discovery) holdsAny(name string) bool {
 // circles returns the units that files define which only units read that are not live: first those that read their own
 // file, such as the Kustomization of a whole cluster, and of these those that read most files.
 func (d *discovery) circles() []*Unit {
-	list := slices.DeleteFunc(slices.Clone(d.written), func(u *Unit) bool { return d.byKey[u.key()] != nil })
+	list := slices.DeleteFunc(slices.Clone(d.written), func(u *Unit) bool { return d.byKey[u.pairKey()] != nil })
 	rank := func(u *Unit) int {
 		if slices.Contains(u.Reads, u.File) {
 			return 0

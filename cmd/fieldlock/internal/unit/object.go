@@ -73,8 +73,8 @@ func objectsOf(files []manifest.File) iter.Seq2[*yamldoc.Document, named] {
 	}
 }
 
-// byName returns the objects of a unit by what identifies them.
-func byName(objects []Object) map[named][]*Object {
+// byIdentity returns the objects of a unit by what identifies them.
+func byIdentity(objects []Object) map[named][]*Object {
 	all := map[named][]*Object{}
 	for i := range objects {
 		as := namedAs(objects[i].Document)

@@ -64,8 +64,8 @@ func (o *origin) place(steps []any) yamldoc.Place {
 		switch {
 		case found == nil:
 			continue
-		case !sure && touches(list, o.unit.File, yamldoc.Position{Line: o.unit.line()}):
-			return yamldoc.Place{File: o.unit.File, Position: yamldoc.Position{Line: o.unit.line(), Column: 1},
+		case !sure && touches(list, o.unit.File, yamldoc.Position{Line: o.unit.definedAt()}):
+			return yamldoc.Place{File: o.unit.File, Position: yamldoc.Position{Line: o.unit.definedAt(), Column: 1},
 				From: written.File}
 		case !sure:
 			return yamldoc.Place{File: found.file, Position: yamldoc.Position{Line: found.line, Column: 1},
@@ -89,8 +89,8 @@ func (o *origin) edited(list []edit, steps []any) (found *edit, sure bool) {
 	return onlyPlace(list)
 }
 
-// line returns the line of the definition of a unit, 1 where it is not known.
-func (u *Unit) line() int {
+// definedAt returns the line of the definition of a unit, 1 where it is not known.
+func (u *Unit) definedAt() int {
 	if u.document != nil {
 		return u.document.Position().Line
 	}
@@ -222,7 +222,7 @@ func (o *origin) cause(steps []any, value any) (file string, line int) {
 func (o *origin) inTemplate(steps []any) yamldoc.Position {
 	first := yamldoc.Position{Line: 1, Column: 1}
 	if o.file == o.unit.File {
-		first.Line = o.unit.line()
+		first.Line = o.unit.definedAt()
 	}
 	data, err := o.side.tree.ReadFile(o.file)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func (c *comparison) pairUnits() {
 	gone, paired := map[string]*Unit{}, map[*Unit]bool{}
 	for _, old := range c.olds.units {
-		if c.news.byKey[old.key()] == nil && gone[old.written()] == nil {
+		if c.news.byKey[old.pairKey()] == nil && gone[old.written()] == nil {
 			gone[old.written()] = old
 		}
 	}
@@ -27,7 +27,7 @@ func (c *comparison) pairUnits() {
 		if !c.newSide.selects(n) {
 			continue
 		}
-		old := c.olds.byKey[n.key()]
+		old := c.olds.byKey[n.pairKey()]
 		isCut := n.isCut(old)
 		if was := gone[n.written()]; old == nil && was != nil {
 			before := *was
@@ -44,17 +44,17 @@ func (c *comparison) pairUnits() {
 		if old != nil && old.tree == nil && n.tree != nil {
 			before := *old
 			before.Name += " from the tree"
-			c.pairs = append(c.pairs, c.forced(&before))
+			c.pairs = append(c.pairs, c.pairWithItself(&before))
 		}
 	}
 	for _, old := range c.olds.units {
-		if c.news.byKey[old.key()] != nil || paired[old] || !c.oldSide.selects(old) {
+		if c.news.byKey[old.pairKey()] != nil || paired[old] || !c.oldSide.selects(old) {
 			continue
 		}
 		c.olds.resolve(old)
 		p := unitPair{old: old, changed: true}
 		if exists(c.news.tree, old.File) {
-			p = c.forced(old)
+			p = c.pairWithItself(old)
 			p.changed = p.changed || old.kind.group != "" // what an object applied goes with it
 		}
 		c.pairs = append(c.pairs, p)
@@ -86,7 +86,7 @@ func (c *comparison) addUnclear(p unitPair, was *Unit) {
 	if was == nil || p.new.Err != nil {
 		return
 	}
-	if file := p.new.unsure(was); file != "" {
+	if file := p.new.unsureFile(was); file != "" {
 		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(file), "it may refer to what changed in "+file)
 	} else if why := p.new.unclear(); why != "" && p.changed {
 		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), why)
@@ -106,7 +106,7 @@ func (c *comparison) differ(n, old *Unit) bool {
 	c.news.resolve(n)
 	c.olds.resolve(old)
 	c.shareMeaning(n, old)
-	return n.unclear() != "" || n.digest(c.news.tree) != old.digest(c.olds.tree)
+	return n.unclear() != "" || n.inputDigest(c.news.tree) != old.inputDigest(c.olds.tree)
 }
 
 // shareMeaning makes it clear what the variables of a Kustomization are, if both sides have the same candidates for
@@ -129,19 +129,20 @@ func (c *comparison) shareMeaning(n, old *Unit) {
 	}
 }
 
-// forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or
-// reads at another revision than the tree: neither excuses a change of the files.
-func (c *comparison) forced(old *Unit) unitPair {
+// pairWithItself pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer
+// defines, or reads at another revision than the tree: neither excuses a change of the files.
+func (c *comparison) pairWithItself(old *Unit) unitPair {
 	again := *old
 	c.news.close(&again)
-	return unitPair{new: &again, old: old, forced: true, changed: again.digest(c.news.tree) != old.digest(c.olds.tree)}
+	changed := again.inputDigest(c.news.tree) != old.inputDigest(c.olds.tree)
+	return unitPair{new: &again, old: old, forced: true, changed: changed}
 }
 
 // wasDefined returns the unit of OLD whose definition is that of a unit, perhaps in another file.
 func (c *comparison) wasDefined(n, old *Unit) *Unit {
 	if old == nil {
 		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool {
-			return u.String() == n.String() && c.news.byKey[u.key()] == nil
+			return u.String() == n.String() && c.news.byKey[u.pairKey()] == nil
 		})
 		if i >= 0 {
 			return c.olds.units[i]
@@ -176,9 +177,9 @@ func (n *Unit) unclear() string {
 	return ""
 }
 
-// unsure returns a file with an object that a unit may refer to as well, or that may make what it refers to, and that
-// changes; "" for none.
-func (n *Unit) unsure(old *Unit) string {
+// unsureFile returns a file with an object that a unit may refer to as well, or that may make what it refers to, and
+// that changes; "" for none.
+func (n *Unit) unsureFile(old *Unit) string {
 	for _, r := range inOrder(n.refers) {
 		now, was := n.refers[r], old.refers[r]
 		if was == nil {

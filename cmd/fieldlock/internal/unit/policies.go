@@ -27,7 +27,7 @@ func (c *comparison) needRead(n *needed, unchanged []filePair) {
 			n.namespaces[as.namespace] = true
 		}
 	}
-	policies := c.policies(found)
+	policies := c.policyDocuments(found)
 	if !slices.ContainsFunc(policies, readsOld) {
 		return
 	}
@@ -51,14 +51,14 @@ func (c *comparison) needRead(n *needed, unchanged []filePair) {
 	}
 }
 
-// policies returns the policies and bindings of both sides: those that change, of units, and in unchanged files.
-func (c *comparison) policies(unchanged []manifest.File) []*yamldoc.Document {
+// policyDocuments returns the policies and bindings of both sides: those that change, of units, and in unchanged files.
+func (c *comparison) policyDocuments(unchanged []manifest.File) []*yamldoc.Document {
 	documents := slices.Clone(c.engine.Policies)
 	for _, f := range slices.Concat(c.out.New, c.out.Old, unchanged) {
 		documents = append(documents, f.Documents...)
 	}
-	for _, u := range c.rendered(&needed{policies: true}) {
-		objects, _ := c.news.render(u)
+	for _, u := range c.renderedUnits(&needed{policies: true}) {
+		objects, _ := c.news.objectsOf(u)
 		for _, o := range objects {
 			documents = append(documents, o.Document)
 		}

@@ -59,14 +59,14 @@ func (c *comparison) otherFiles(wanted identities) {
 // otherUnits adds predecessors from units that changed.
 func (c *comparison) otherUnits(wanted identities) {
 	for _, u := range c.olds.units {
-		now := c.news.byKey[u.key()]
+		now := c.news.byKey[u.pairKey()]
 		if c.oldSide.selects(u) || now != nil &&
-			(c.newSide.selects(now) || now.digest(c.news.tree) == u.digest(c.olds.tree)) {
+			(c.newSide.selects(now) || now.inputDigest(c.news.tree) == u.inputDigest(c.olds.tree)) {
 			continue
 		}
-		files, stays := c.olds.files(u), identities{}
+		files, stays := c.olds.renderedFiles(u), identities{}
 		if now != nil && files != nil {
-			stays.add(c.news.files(now))
+			stays.add(c.news.renderedFiles(now))
 		}
 		for _, f := range files {
 			c.addOther(f, stays, wanted)

@@ -53,7 +53,7 @@ func (d *reading) define(o Object) *Unit {
 		return nil
 	}
 	d.unit.Kind, d.unit.Name, d.unit.File = k.name, nameOf(o.Object), o.File
-	u := k.from(&definer{Options: &d.Options, revisions: d.revisions, lookup: d.lookup}, o)
+	u := k.from(&definer{Options: &d.Options, revisions: d.revisions, lookup: d.resolve}, o)
 	if u == nil {
 		return nil
 	}
@@ -64,8 +64,8 @@ func (d *reading) define(o Object) *Unit {
 	return u
 }
 
-// lookup returns the object that a reference means.
-func (d *reading) lookup(r flux.Reference) (object map[string]any, ok bool) {
+// resolve returns the object that a reference means.
+func (d *reading) resolve(r flux.Reference) (object map[string]any, ok bool) {
 	m := d.refers[r]
 	if m == nil {
 		m = d.meaning(r)
@@ -78,12 +78,12 @@ func (d *reading) lookup(r flux.Reference) (object map[string]any, ok bool) {
 func (d *reading) meaning(r flux.Reference) *meaning {
 	m := &meaning{contents: map[string]string{}, apart: map[string]bool{}}
 	objects := map[string]map[string]any{} // of those in one file the last, as kubectl applies them
-	for _, w := range d.candidates.objects(r.Kind, r.Name) {
+	for _, w := range d.candidates.objectsNamed(r.Kind, r.Name) {
 		if means(r, w.object) {
 			objects[w.file], m.contents[w.file] = w.object, d.candidates.contentOf(w.object)
 		}
 	}
-	maps.Copy(m.contents, d.candidates.generated(r))
+	maps.Copy(m.contents, d.candidates.generatedFrom(r))
 	m.makers = maps.Clone(d.candidates.makers(r))
 	maps.DeleteFunc(m.makers, func(file, _ string) bool { return d.isElsewhere(d.unit, file) })
 	m.files = slices.Sorted(maps.Keys(m.contents))
@@ -122,7 +122,7 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 		readers := s.deployers(file)
 		return len(readers) == 0 && !s.isOtherCluster(by, file) ||
 			slices.ContainsFunc(readers, func(p *Unit) bool {
-				return !p.clashes(by) && !s.isOtherCluster(by, p.root().File)
+				return !p.clashes(by) && !s.isOtherCluster(by, p.rootUnit().File)
 			})
 	})
 }
@@ -131,7 +131,7 @@ func (s *side) isElsewhere(u *Unit, file string) bool {
 // the largest one that does not hold the root of the unit defines another unit of its name, or of the name of one that
 // it comes from.
 func (s *side) isOtherCluster(u *Unit, file string) bool {
-	root, dir := u.root().File, file
+	root, dir := u.rootUnit().File, file
 	for !rendered.Below(root, path.Dir(dir)) {
 		dir = path.Dir(dir)
 	}
@@ -197,10 +197,10 @@ func (s *side) deployers(file string) []*Unit {
 // it refers to. It is known before anything is rendered, and a unit with the same record on both sides is unchanged.
 func (s *side) record(u *Unit) string {
 	h := sha256.New()
-	fmt.Fprint(h, u.digest(s.tree))
+	fmt.Fprint(h, u.inputDigest(s.tree))
 	for _, r := range inOrder(u.refers) {
 		for _, p := range s.printers(u, u.refers[r]) {
-			fmt.Fprintf(h, "\x00%s", p.digest(s.tree))
+			fmt.Fprintf(h, "\x00%s", p.inputDigest(s.tree))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -212,7 +212,7 @@ func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	var all []*Unit
 	for _, file := range slices.Concat(m.files, slices.Sorted(maps.Keys(m.makers))) {
 		for _, p := range s.readers[file] {
-			if s.byKey[p.key()] == p && !slices.Contains(all, p) {
+			if s.byKey[p.pairKey()] == p && !slices.Contains(all, p) {
 				all = append(all, p)
 			}
 		}
@@ -220,9 +220,9 @@ func (s *side) printers(u *Unit, m *meaning) []*Unit {
 	if len(all) < 2 {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(p *Unit) bool { return p.clashes(u) || s.isOtherCluster(u, p.root().File) })
+	all = slices.DeleteFunc(all, func(p *Unit) bool { return p.clashes(u) || s.isOtherCluster(u, p.rootUnit().File) })
 	own := slices.DeleteFunc(slices.Clone(all), func(p *Unit) bool {
-		return path.Dir(p.root().File) != path.Dir(u.root().File)
+		return path.Dir(p.rootUnit().File) != path.Dir(u.rootUnit().File)
 	})
 	if len(own) > 0 {
 		return own
@@ -253,7 +253,7 @@ func (s *side) resolve(u *Unit) {
 		made := map[string]string{}                                     // by file
 		complete := true
 		for _, p := range printers {
-			list, err := s.render(p) // one that cannot be rendered counts as it is written
+			list, err := s.objectsOf(p) // one that cannot be rendered counts as it is written
 			complete = complete && err == nil
 			for _, o := range list {
 				if len(m.makers) > 0 && s.candidates.mayMake(o.Object, r) {

@@ -175,7 +175,7 @@ func TestUnsure(t *testing.T) {
 		{"one that is of another cluster now changes", refersTo(a, c, contents{"a": "1", "c": "3"}), refersTo(a, nil, contents{"a": "1", "c": "2"}), "c"},
 		{"OLD has no such reference", refersTo(a, nil, contents{"a": "1", "b": "3"}), &Unit{}, ""},
 	} {
-		if got := row.new.unsure(row.old); got != row.wantsFile {
+		if got := row.new.unsureFile(row.old); got != row.wantsFile {
 			t.Errorf("%s: %q, want %q", row.name, got, row.wantsFile)
 		}
 	}

@@ -60,13 +60,15 @@ func (u *Unit) upgrade() *Unit {
 
 // unlikeInstalled returns the objects of an upgrade on both sides, without those that an installation prints alike.
 func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, oldRest []Object) {
-	newInstalled, err := c.news.render(p.installs.new)
-	oldInstalled, oldErr := c.olds.render(p.installs.old)
+	newInstalled, err := c.news.objectsOf(p.installs.new)
+	oldInstalled, oldErr := c.olds.objectsOf(p.installs.old)
 	if err != nil || oldErr != nil {
 		return news, olds
 	}
 	equal := func(a, b *Object) bool { return jsonvalue.Equal(a.Object, b.Object) }
-	upgraded := [][2]map[named][]*Object{{byName(news), byName(newInstalled)}, {byName(olds), byName(oldInstalled)}}
+	upgraded := [][2]map[named][]*Object{
+		{byIdentity(news), byIdentity(newInstalled)}, {byIdentity(olds), byIdentity(oldInstalled)},
+	}
 	installed := func(o Object) bool {
 		name := namedAs(o.Document)
 		return !slices.ContainsFunc(upgraded, func(side [2]map[named][]*Object) bool {
@@ -105,8 +107,8 @@ func (c *comparison) uninstalls(p unitPair) string {
 		return ""
 	}
 	newSpec, oldSpec := decode[definedSpec](p.new.spec), decode[definedSpec](p.old.spec)
-	h, err := release(&newSpec)
-	old, oldErr := release(&oldSpec)
+	h, err := releaseOf(&newSpec)
+	old, oldErr := releaseOf(&oldSpec)
 	if err != nil || oldErr != nil {
 		return ""
 	}

@@ -58,8 +58,8 @@ func (s *revisions) close() {
 	}
 }
 
-// tree returns the tree of a commit or tag, the same one each time.
-func (s *revisions) tree(name string) (Tree, error) {
+// treeAt returns the tree of a commit or tag, the same one each time.
+func (s *revisions) treeAt(name string) (Tree, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.byName[name]
@@ -86,12 +86,12 @@ func (s *revisions) atTag(tag string) (Tree, error) {
 	if !slices.Contains(s.repository.Tags(), tag) {
 		return nil, notHere("the tag %s, which is not here; git fetch --tags brings it if it exists", tag)
 	}
-	return s.tree("refs/tags/" + tag)
+	return s.treeAt("refs/tags/" + tag)
 }
 
 // atCommit returns the tree of a commit.
 func (s *revisions) atCommit(id string) (Tree, error) {
-	t, err := s.tree(strings.ToLower(id))
+	t, err := s.treeAt(strings.ToLower(id))
 	if err != nil {
 		return nil, notHere("the commit %s, which is not here; git fetch origin %[1]s brings it if it exists", id)
 	}

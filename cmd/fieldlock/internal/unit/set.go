@@ -64,22 +64,22 @@ func Load(in *Side, o Options) (*Set, error) {
 	s.renderAll(units)
 	set := &Set{side: s}
 	for _, u := range units {
-		objects, err := s.render(u)
+		objects, err := s.objectsOf(u)
 		err = cmp.Or(err, u.outside)
 		switch {
 		case isMissing(err):
 			set.NotCovered = append(set.NotCovered, s.changedNotCovered(u, err))
 		case err != nil:
-			set.Errs = append(set.Errs, s.mistake(u, err))
+			set.Errs = append(set.Errs, s.mistakeOf(u, err))
 		default:
-			if lacks := s.lacks(u); lacks != nil {
+			if lacks := s.lackedBy(u); lacks != nil {
 				set.NotCovered = append(set.NotCovered, s.changedNotCovered(u, lacks))
 			}
 			set.Units = append(set.Units, Rendered{u, objects, true})
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missingUnits(in, func(*Unit) bool { return false })...)
 	}
 	for _, f := range excluded {
 		if !alone && !s.isInput(f.Path) {

@@ -40,7 +40,7 @@ func keepIgnored(u *Unit, news, olds []Object) []Object {
 	if err != nil {
 		return news
 	}
-	before := byName(olds)
+	before := byIdentity(olds)
 	kept := slices.Clone(news)
 	for i, o := range kept {
 		as := namedAs(o.Document)

@@ -33,7 +33,7 @@ func (c *comparison) search(n *needed) []filePair {
 	found := make([]*filePair, len(c.unchanged))
 	manifest.Each(len(found), func(i int) {
 		p := c.unchanged[i]
-		if !c.read(&p.new, n) {
+		if !c.parseIfNeeded(&p.new, n) {
 			return
 		}
 		p.new.Err, p.new.Repeated = nil, nil // both sides have them
@@ -62,12 +62,12 @@ func (c *comparison) tellsPatches(f *manifest.File) bool {
 	return c.engine.Plain && isKustomization(f.Path)
 }
 
-// read parses an unchanged file if its text mentions something needed, and reports whether it does. It parses the
-// documents that mention it; all of them where it takes all to tell whether the text is malformed, and may hold objects
-// all the same.
-func (c *comparison) read(f *manifest.File, n *needed) (found bool) {
+// parseIfNeeded parses an unchanged file if its text mentions something needed, and reports whether it does. It parses
+// the documents that mention it; all of them where it takes all to tell whether the text is malformed, and may hold
+// objects all the same.
+func (c *comparison) parseIfNeeded(f *manifest.File, n *needed) (found bool) {
 	patches := c.tellsPatches(f)
-	if f.Err != nil || !patches && !n.mayBeIn(c.words(c.newSide.Tree, f.Path)) {
+	if f.Err != nil || !patches && !n.mayBeIn(c.wordsOf(c.newSide.Tree, f.Path)) {
 		return false
 	}
 	parse := func(data []byte) { // which nobody may keep
@@ -88,11 +88,11 @@ func (c *comparison) read(f *manifest.File, n *needed) (found bool) {
 	return found
 }
 
-// rendered returns the unchanged units that may print something that is needed. It renders them in parallel.
-func (c *comparison) rendered(n *needed) []*Unit {
+// renderedUnits returns the unchanged units that may print something that is needed. It renders them in parallel.
+func (c *comparison) renderedUnits(n *needed) []*Unit {
 	var units []*Unit
 	for _, p := range c.pairs {
-		if p.unchanged() && c.holds(p.new, n) {
+		if p.unchanged() && c.mayPrint(p.new, n) {
 			units = append(units, p.new)
 		}
 	}
@@ -100,19 +100,19 @@ func (c *comparison) rendered(n *needed) []*Unit {
 	return units
 }
 
-// holds reports whether a unit may print something that is needed. Kustomize and Helm read files of any name.
-func (c *comparison) holds(u *Unit, n *needed) bool {
+// mayPrint reports whether a unit may print something that is needed. Kustomize and Helm read files of any name.
+func (c *comparison) mayPrint(u *Unit, n *needed) bool {
 	t := u.in(c.news.tree)
 	return slices.ContainsFunc(u.Reads, func(name string) (found bool) {
-		if n.mayBeIn(c.words(t, name)) {
+		if n.mayBeIn(c.wordsOf(t, name)) {
 			scan(t, name, func(data []byte) { found = n.in(data) })
 		}
 		return found
 	})
 }
 
-// words returns which words a file has, nil if nobody has looked.
-func (c *comparison) words(t Tree, name string) *fileDefinitions {
+// wordsOf returns which words a file has, nil if nobody has looked.
+func (c *comparison) wordsOf(t Tree, name string) *fileDefinitions {
 	if c.newSide.Read != nil {
 		return nil // to find out takes reading it
 	}

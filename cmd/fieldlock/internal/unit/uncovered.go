@@ -40,15 +40,15 @@ func (s *side) placeEdit(n *result.NotCovered, u *Unit) {
 	}
 	own := ownFrom(0)
 	switch {
-	case own >= 0 && n.Line <= u.line():
-		n.Line = list[max(own, ownFrom(u.line()))].line
+	case own >= 0 && n.Line <= u.definedAt():
+		n.Line = list[max(own, ownFrom(u.definedAt()))].line
 	case own < 0 && len(list) > 0:
 		n.File, n.Line, n.From = s.tree.Name(list[0].file), list[0].line, n.File
 	}
 }
 
-// mistake returns the error of a unit that its tool refuses.
-func (s *side) mistake(u *Unit, err error) error {
+// mistakeOf returns the error of a unit that its tool refuses.
+func (s *side) mistakeOf(u *Unit, err error) error {
 	file, line, reason := u.place(err)
 	return &yamldoc.Error{File: s.tree.Name(file), Line: line,
 		Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}

@@ -84,7 +84,7 @@ type Unit struct {
 	// Namespace is where objects go that name none, "" where that is not known.
 	Namespace string
 
-	kind *kind
+	kind *unitKind
 	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the
 	// definition.
 	document *yamldoc.Document
@@ -128,8 +128,8 @@ func (u *Unit) in(t Tree) Tree {
 // String names the unit in messages.
 func (u *Unit) String() string { return u.Kind + " " + u.Name }
 
-// kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
-type kind struct {
+// unitKind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
+type unitKind struct {
 	name string
 	// group and object are the group and kind of the objects that define such units, and from returns the unit that one
 	// of them defines; nil for none. They are empty for a kind of unit that is found as files.
@@ -172,7 +172,7 @@ func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
 // unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another
 // unit may read the file and print the definition as it should be, with a variable or with text that YAML takes for a
 // boolean.
-func (k *kind) unread(d *definer, o Object, err error) *Unit {
+func (k *unitKind) unread(d *definer, o Object, err error) *Unit {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
 		return nil
@@ -238,9 +238,9 @@ func (u *Unit) has(name string) bool {
 	return false
 }
 
-// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one
+// pairKey identifies a unit among those of one side, and its counterpart on the other side. Several units may print one
 // definition, each with its own patches.
-func (u *Unit) key() string {
+func (u *Unit) pairKey() string {
 	if u.parent == nil {
 		return u.written()
 	}
@@ -279,17 +279,17 @@ func (u *Unit) clashes(other *Unit) bool {
 	return false
 }
 
-// root returns the unit that a unit comes from in the end.
-func (u *Unit) root() *Unit {
+// rootUnit returns the unit that a unit comes from in the end.
+func (u *Unit) rootUnit() *Unit {
 	for u.parent != nil {
 		u = u.parent
 	}
 	return u
 }
 
-// digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent
-// use with one unit.
-func (u *Unit) digest(t Tree) string {
+// inputDigest identifies what the unit is rendered from: units with equal digests print the same. Not safe for
+// concurrent use with one unit.
+func (u *Unit) inputDigest(t Tree) string {
 	if u.digestIn != t {
 		u.digestIn, u.digested = t, u.computeDigest(t)
 	}

@@ -25,11 +25,11 @@ var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b
 func (c *comparison) addWritten() {
 	c.out.Readers, c.out.Failing = map[string][]string{}, map[string][]string{}
 	for _, p := range c.pairs {
-		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
+		if p.new == nil || !p.changed || c.news.byKey[p.new.pairKey()] != p.new || p.new.tree != nil || p.new.peeks {
 			continue
 		}
 		into := c.out.Readers
-		if _, err := c.news.render(p.new); err != nil {
+		if _, err := c.news.objectsOf(p.new); err != nil {
 			into = c.out.Failing
 		}
 		for _, name := range p.new.Reads {
@@ -94,7 +94,7 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 					continue
 				}
 				if u := s.define(Object{Document: d, File: f.Path}, nil); u != nil {
-					all[u.key()] = u
+					all[u.pairKey()] = u
 				}
 			}
 		}
@@ -103,10 +103,10 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 	news, olds := find(c.news, newFiles), find(c.olds, oldFiles)
 	for _, key := range slices.Sorted(maps.Keys(news)) {
 		n, old := news[key], olds[key]
-		if old == nil || n.digest(c.news.tree) == old.digest(c.olds.tree) {
+		if old == nil || n.inputDigest(c.news.tree) == old.inputDigest(c.olds.tree) {
 			continue
 		}
-		if prints, before := c.news.files(n), c.olds.files(old); prints != nil && before != nil {
+		if prints, before := c.news.renderedFiles(n), c.olds.renderedFiles(old); prints != nil && before != nil {
 			c.out.Readers[key] = []string{n.String()}
 			c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten,
 				prints...), append(c.out.OldWritten, before...)
