@@ -109,6 +109,8 @@ func TestRecord(t *testing.T) {
 		{"a base beside a missing schema", map[string]string{
 			"prod/kustomization.yaml": "openapi: {path: missing.json}\nresources: [../base]\n",
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
+		{"a kustomization that goes, with a patch of an object of its remote base", failing("patches: [{path: p.yaml}]\n", "prod/p.yaml", strings.Replace(patch, "web", "db", 1)),
+			[]string{"prod/kustomization.yaml", "", "prod/web.yaml", "", "prod/p.yaml", ""}, false},
 		{"a patch above the directory", failing("patches: [{path: ../p.yaml}]\n", "p.yaml", patch), []string{"p.yaml", strings.Replace(patch, "2", "3", 1)}, false},
 
 		{"a set for clusters in a file of another name", map[string]string{"a.yaml": setOf("{clusters: {}}", "app"), "app/web.yaml": deployment}, []string{"a.yaml", "", "b.yaml", setOf("{clusters: {}}", "app")}, true},

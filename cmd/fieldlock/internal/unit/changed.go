@@ -98,8 +98,13 @@ func (c *comparison) add(p unitPair) {
 		n.Reason = noBaseline + n.Reason
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
+	case isMissing(oldErr) && p.old.kind.group == "":
+		n := c.olds.changedNotCovered(p.old, oldErr)
+		n.Reason = "it goes, with all that it deploys: " + n.Reason
+		c.out.NotCovered = append(c.out.NotCovered, n)
+		return
 	case oldErr != nil:
-		return // no tool deploys the unit any more
+		return // nothing could deploy the unit, or its definition is listed as a deletion
 	}
 	if p.new != nil && newErr == nil {
 		c.noteLookups(p)
