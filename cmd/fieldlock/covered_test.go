@@ -84,6 +84,9 @@ func TestRecord(t *testing.T) {
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
 	inflating := map[string]string{"prod/kustomization.yaml": "generators: [g.yaml]\n", "prod/v.yaml": "a: 1\n", "prod/more.yaml": "a: 1\n", "prod/other.yaml": "a: 1\n",
 		"prod/g.yaml": "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: shop\nrepo: https://charts.example.com\nversion: 1.0.0\nvaluesFile: v.yaml\nadditionalValuesFiles: [more.yaml]\n"}
+	unlisted := map[string]string{"clusters/apps.yaml": strings.Replace(ofAll, "prune: true", "path: ./apps, prune: true, targetNamespace: web", 1),
+		"apps/a/kustomization.yaml": "resources: [r.yaml]\n", "apps/a/r.yaml": strings.Replace(release(chartOf("HelmRepository")), "shop", "a", 1),
+		"apps/b/kustomization.yaml": "resources: [r.yaml]\n", "apps/b/r.yaml": strings.Replace(release(chartOf("HelmRepository")), "shop", "b", 1)}
 	for _, c := range []struct {
 		name     string
 		old      map[string]string
@@ -109,6 +112,8 @@ func TestRecord(t *testing.T) {
 		{"a base beside a missing schema", map[string]string{
 			"prod/kustomization.yaml": "openapi: {path: missing.json}\nresources: [../base]\n",
 			"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment}, []string{"base/web.yaml", web}, false},
+		{"a release of a chart elsewhere in a directory that Flux applies no longer", with(unlisted, "apps/kustomization.yaml", "resources: [a, b]\n"),
+			[]string{"apps/kustomization.yaml", "resources: [a]\n"}, true},
 		{"a kustomization that goes, with a patch of an object of its remote base", failing("patches: [{path: p.yaml}]\n", "prod/p.yaml", strings.Replace(patch, "web", "db", 1)),
 			[]string{"prod/kustomization.yaml", "", "prod/web.yaml", "", "prod/p.yaml", ""}, false},
 		{"a patch above the directory", failing("patches: [{path: ../p.yaml}]\n", "p.yaml", patch), []string{"p.yaml", strings.Replace(patch, "2", "3", 1)}, false},

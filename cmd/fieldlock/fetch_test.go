@@ -92,7 +92,7 @@ func TestFetch(t *testing.T) {
 			[2]string{"parent/Chart.lock", "dependencies: [{name: store, version: 2.0.0, repository: '" + site.URL + "'}]\n"}, exitRefused, "parent/Chart.lock", "the dependency store"},
 		{"a disabled dependency that cannot be had", map[string]string{"parent/Chart.yaml": parent("7.0.0"), "parent/values.yaml": "on: false\nclass: fast\n", "parent/templates/claim.yaml": claim("own", "{{ .Values.class }}")},
 			[2]string{"parent/values.yaml", "on: false\nclass: slow\n"}, exitRefused, "parent/values.yaml", ""},
-		{"a dependency that cannot be had", map[string]string{"parent/Chart.yaml": parent("7.0.0"), "parent/values.yaml": "on: true\n"}, [2]string{"parent/values.yaml", "on: true\nx: y\n"}, exitClean, "cannot be fetched: the repository has no such version", "the dependency store"},
+		{"a dependency that cannot be had", map[string]string{"parent/Chart.yaml": parent("7.0.0"), "parent/values.yaml": "on: true\n"}, [2]string{"parent/values.yaml", "on: true\nstore: {x: y}\n"}, exitClean, "cannot be fetched: the repository has no such version", "the dependency store"},
 		{"a chart of a kustomization", map[string]string{"kustomization.yaml": inflated("1.0.0", "")}, [2]string{"kustomization.yaml", inflated("2.0.0", "")}, exitRefused, "kustomization.yaml", "the chart store of"},
 		{"values of a chart of a kustomization", map[string]string{"kustomization.yaml": inflated("1.0.0", ", valuesFile: v.yaml"), "v.yaml": "class: fast\n"}, [2]string{"v.yaml", "class: slow\n"}, exitRefused, "v.yaml", "the chart store of"},
 		{"a chart of a kustomization that cannot be had", map[string]string{"kustomization.yaml": inflated("7.0.0", "")}, [2]string{"kustomization.yaml", inflated("7.0.1", "")}, exitClean, "cannot be fetched", "the chart store of"},
@@ -175,7 +175,7 @@ func TestNoPrograms(t *testing.T) {
 		"shop/Chart.yaml":         "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: a, version: 1.0.0, repository: 'http://127.0.0.1:1'}]\n", "claim.yaml": claim("a", "fast")}
 	all := map[string]string{}
 	for name, text := range files {
-		all["old/"+name], all["new/"+name] = text, text+"# changed\n"
+		all["old/"+name], all["new/"+name] = text, strings.Replace(text, "version: 1.0.0, repository", "version: 1.0.1, repository", 1)+"# changed\n"
 	}
 	dir := writeFiles(t, all)
 	ran := filepath.Join(t.TempDir(), "ran")

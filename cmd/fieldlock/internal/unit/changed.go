@@ -85,7 +85,9 @@ func (c *comparison) add(p unitPair) {
 		return
 	case p.forced && newErr != nil: // NEW does not have the unit; its files are compared as NEW reads them
 	case isMissing(newErr), newErr != nil && c.asksForValues(p.new, newErr):
-		c.addNotCovered(c.notCovered(p, newErr), c.isNew(p))
+		if p.old != nil || !c.isPruned(p.new.rootUnit()) { // otherwise the deletion is listed
+			c.addNotCovered(c.notCovered(p, newErr), c.isNew(p))
+		}
 		return
 	case newErr != nil && p.old != nil && oldErr != nil && !isMissing(oldErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.notCovered(p, newErr))
@@ -124,7 +126,7 @@ func (c *comparison) add(p unitPair) {
 		}
 		files := c.news.manifests(p.new, newObjects)
 		for i := range files {
-			files[i].AppliedBy.Dropped = p.old == nil && c.wasIncluded(p.new)
+			files[i].AppliedBy.Dropped = c.isDropped(p.new)
 		}
 		c.out.New = append(c.out.New, files...)
 	}
@@ -144,9 +146,15 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
-// wasIncluded reports whether a unit of OLD included a kustomization.
-func (c *comparison) wasIncluded(u *Unit) bool {
-	return u.Kind == "kustomization" && len(c.olds.readers[u.File]) > 0
+// isDropped reports whether a kustomization was a part of others in OLD, and is none in NEW: a tool that applied those
+// deletes what it deployed.
+func (c *comparison) isDropped(u *Unit) bool {
+	return u.Kind == "kustomization" && c.olds.byKey[u.pairKey()] == nil && len(c.olds.readers[u.File]) > 0
+}
+
+// isPruned reports whether a tool no longer applies a kustomization, and deletes what it deployed.
+func (c *comparison) isPruned(u *Unit) bool {
+	return c.isDropped(u) && slices.ContainsFunc(c.olds.readers[u.File], func(by *Unit) bool { return by.kind.group != "" })
 }
 
 // isNew reports whether OLD does not have a unit, not even with another definition that is in another file.

@@ -316,14 +316,14 @@ func (d *discovery) circles() []*Unit {
 }
 
 // fileOf returns the file that holds the definition that a unit prints as an object: the one with a document of that
-// kind and name.
+// kind and name that is not a patch.
 func (s *side) fileOf(u *Unit, o Object) string {
 	if u.tree != nil {
 		return u.File
 	}
 	name := fieldpath.Text(o.Object, "metadata", "name")
 	for _, file := range u.Reads {
-		if id, err := s.tree.ID(file); err == nil {
+		if id, err := s.tree.ID(file); err == nil && !u.lacking.Inputs[file] {
 			s.mu.Lock()
 			found := s.definitions[id]
 			s.mu.Unlock()

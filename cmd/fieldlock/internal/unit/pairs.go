@@ -41,7 +41,7 @@ func (c *comparison) pairUnits() {
 		p := unitPair{new: n, old: old, changed: c.differ(n, old) || isCut}
 		c.pairs = append(c.pairs, p)
 		c.addUnclear(p, was)
-		if old != nil && old.tree == nil && n.tree != nil {
+		if old != nil && (old.tree == nil && n.tree != nil || n.remote() && !old.remote()) {
 			before := *old
 			before.Name += " from the tree"
 			c.pairs = append(c.pairs, c.pairWithItself(&before))
@@ -130,7 +130,7 @@ func (c *comparison) shareMeaning(n, old *Unit) {
 }
 
 // pairWithItself pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer
-// defines, or reads at another revision than the tree: neither excuses a change of the files.
+// defines, or reads at another revision than the tree or elsewhere: none of these excuses a change of the files.
 func (c *comparison) pairWithItself(old *Unit) unitPair {
 	again := *old
 	c.news.close(&again)
