@@ -390,6 +390,11 @@ func TestRenderedInPart(t *testing.T) {
 	ksops := with(overlay("resources: [../base]\ngenerators: [gen.yaml]\n"), "prod/gen.yaml", "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: [s.enc.yaml]\n", "prod/s.enc.yaml", sops("a"))
 	const commonPatch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
 	const refused, unknown = "\"path\": \"spec.selector\"", "cannot be rendered; applied as it is written, the change is refused"
+	const locked = "dependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.com'}, {name: own, version: 1.0.0, repository: 'file://../own'}]\n"
+	below := map[string]string{} // the same chart
+	for name, text := range chart {
+		below["templates/"+strings.TrimPrefix(name, "shop/")] = text
+	}
 	for _, c := range []struct {
 		name     string
 		old      map[string]string
@@ -413,6 +418,9 @@ func TestRenderedInPart(t *testing.T) {
 			exitClean, "the rest of it was checked", true},
 		{"notes that name a dependency", with(chart, "shop/templates/NOTES.txt", "{{ include \"db.name\" . }}\n"), []string{"shop/values.yaml", "class: slow\n"}, exitRefused, "spec.storageClassName", true},
 		{"the version of a dependency", chart, []string{"shop/Chart.yaml", strings.Replace(chart["shop/Chart.yaml"], "db, version: 1.0.0", "db, version: 1.1.0", 1)}, exitClean, "the rest of it was checked", false},
+		{"the version of a dependency of a chart below templates", below, []string{"templates/Chart.yaml", strings.Replace(below["templates/Chart.yaml"], "db, version: 1.0.0", "db, version: 1.1.0", 1)}, exitClean, "the rest of it was checked", false},
+		{"the version of a dependency in Chart.lock", with(chart, "shop/Chart.lock", locked), []string{"shop/Chart.lock", strings.Replace(locked, "db, version: 1.0.0", "db, version: 1.1.0", 1)}, exitClean, "the rest of it was checked", false},
+		{"of one that the tree has", with(chart, "shop/Chart.lock", locked), []string{"shop/Chart.lock", strings.Replace(locked, "own, version: 1.0.0", "own, version: 1.1.0", 1)}, exitClean, "", true},
 		{"the values of a dependency", chart, []string{"shop/values.yaml", "class: fast\ndb: {size: 1Gi}\n"}, exitClean, "the rest of it was checked", false},
 		{"the values of all charts", chart, []string{"shop/values.yaml", "class: fast\nglobal: {size: 1Gi}\n"}, exitClean, "the rest of it was checked", false},
 		{"other values of a dependency for an environment", with(chart, "shop/values-prod.yaml", "class: fast\n"), []string{"shop/values-prod.yaml", "db: {size: 1Gi}\n"},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -22,16 +23,17 @@ import (
 // decides by the dependencies it names, and the values of the chart by those that dependencies see:
 //
 //	charts/shop/Chart.yaml   dependencies: [{name: redis, condition: cache.enabled}], but not its version
+//	charts/shop/Chart.lock   the same
 //	charts/shop/values.yaml  redis, cache, global and tags, but not image
 //	charts/shop/README.md    nothing
 func Decides(dir string, files []string) rendered.Decides {
 	return func(has rendered.Has) (of rendered.Decision, lacks bool) {
 		of.Files = map[string]string{}
-		opaque := false
+		opaque, isTemplate := false, templatesAmong(files)
 		for _, name := range files {
 			lacks = lacks || mayLack(name, has)
 			opaque = opaque || isPacked(name) || has(name, yamldoc.IsEncrypted)
-			if strings.Contains(name, "templates/") && !has(name, naming.Match) {
+			if isTemplate(name) && !has(name, naming.Match) {
 				of.Files[name] = ""
 			}
 		}
@@ -45,20 +47,23 @@ func Decides(dir string, files []string) rendered.Decides {
 // decideInPart adds what of each file decides about dependencies, for those that do not decide as a whole. A file that
 // cannot be read decides as a whole.
 func decideInPart(dir string, files []string, has rendered.Has, of map[string]string) {
-	seen := map[string]bool{"global": true, "tags": true}
+	seen, isTemplate := map[string]bool{"global": true, "tags": true}, templatesAmong(files)
 	for _, name := range files {
-		if path.Ext(name) == ".md" && !strings.Contains(name, "templates/") {
+		if path.Ext(name) == ".md" && !isTemplate(name) {
 			of[name] = ""
 		}
-		if path.Base(name) != "Chart.yaml" {
+		if base := path.Base(name); base != "Chart.yaml" && base != "Chart.lock" {
 			continue
 		}
-		var m chart.Metadata
+		var m chart.Metadata // a Chart.lock has the dependencies alone
 		if !has(name, func(data []byte) bool { return yaml.Unmarshal(data, &m) == nil }) {
 			return
 		}
 		seen[m.Name] = true
 		for _, d := range m.Dependencies {
+			if strings.HasPrefix(d.Repository, "file://") {
+				d.Version = "" // the files of the tree count
+			}
 			seen[d.Name], seen[d.Alias] = true, true
 			for condition := range strings.SplitSeq(d.Condition, ",") {
 				key, _, _ := strings.Cut(strings.TrimSpace(condition), ".")
@@ -79,6 +84,20 @@ func decideInPart(dir string, files []string, has rendered.Has, of map[string]st
 			maps.DeleteFunc(values, func(key string, _ any) bool { return !seen[key] })
 			of[name] = decisive(name, values)
 		}
+	}
+}
+
+// templatesAmong reports which of the files of a chart and its dependencies are templates. The chart itself may be in a
+// directory of that name.
+func templatesAmong(files []string) func(name string) bool {
+	var dirs []string
+	for _, name := range files {
+		if path.Base(name) == "Chart.yaml" {
+			dirs = append(dirs, path.Join("/", path.Dir(name), "templates")+"/")
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix("/"+name, dir) })
 	}
 }
 
