@@ -9,7 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Severity says what a finding means for whoever uses the schema.
+// Severity says how serious a finding is.
 type Severity string
 
 const (

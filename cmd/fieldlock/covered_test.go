@@ -294,7 +294,7 @@ func wantComplete(t *testing.T, old map[string]string, changes []string, complet
 	}
 }
 
-// TestPlacesNotCovered: a unit that cannot be rendered is reported at the line that somebody edited.
+// TestPlacesNotCovered: a unit that cannot be rendered is reported at the edited line.
 func TestPlacesNotCovered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

@@ -41,7 +41,7 @@ type fixer struct {
 
 // origin is where a file with CRDs comes from.
 type origin struct {
-	tree      *markers.Tree // of the Go source around the CRD; nil if there is none
+	tree      *markers.Tree // of the Go source around the CRD, or nil
 	generated bool          // controller-gen wrote it
 }
 

@@ -124,9 +124,9 @@ func (c *comparison) add(p unitPair) {
 		if p.installs != nil {
 			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
 		}
-		files := c.news.manifests(p.new, newObjects)
+		files, isDropped := c.news.manifests(p.new, newObjects), c.isDropped(p.new)
 		for i := range files {
-			files[i].AppliedBy.Dropped = c.isDropped(p.new)
+			files[i].AppliedBy.Dropped = isDropped
 		}
 		c.out.New = append(c.out.New, files...)
 	}
@@ -146,8 +146,8 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
-// isDropped reports whether a kustomization was a part of others in OLD, and is none in NEW: a tool that applied those
-// deletes what it deployed.
+// isDropped reports whether others included a kustomization in OLD, and none does in NEW. A tool that applied the others
+// deletes its objects.
 func (c *comparison) isDropped(u *Unit) bool {
 	return u.Kind == "kustomization" && c.olds.byKey[u.pairKey()] == nil && len(c.olds.readers[u.File]) > 0
 }
@@ -159,8 +159,11 @@ func (c *comparison) isPruned(u *Unit) bool {
 
 // isNew reports whether OLD does not have a unit, not even with another definition that is in another file.
 func (c *comparison) isNew(p unitPair) bool {
-	was := c.wasDefined(p.new, p.old)
-	return p.old == nil && (was == nil || !c.differ(p.new, was))
+	if p.old != nil {
+		return false
+	}
+	was := c.wasDefined(p.new, nil)
+	return was == nil || !c.differ(p.new, was)
 }
 
 // asksForValues reports whether the templates of a new chart refuse its own values: they ask for those of a release,

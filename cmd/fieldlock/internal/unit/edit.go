@@ -85,7 +85,7 @@ func (e *edits) touching(u *Unit) []edit {
 		m := u.refers[r]
 		for _, file := range slices.Concat(m.files, slices.Sorted(maps.Keys(m.makers))) {
 			list = append(list, e.in(file)...)
-			for _, of := range generatedFrom(e.here, file, r) {
+			for _, of := range generatorFiles(e.here, file, r) {
 				list = append(list, e.in(of)...)
 			}
 		}
@@ -93,8 +93,8 @@ func (e *edits) touching(u *Unit) []edit {
 	return list
 }
 
-// generatedFrom returns the files that the kustomization of a file generates an object from.
-func generatedFrom(t Tree, file string, r flux.Reference) (names []string) {
+// generatorFiles returns the files from which a kustomization file generates an object.
+func generatorFiles(t Tree, file string, r flux.Reference) (names []string) {
 	if !isKustomization(file) {
 		return nil
 	}

@@ -24,7 +24,7 @@ type references map[flux.Reference]*meaning
 
 // meaning is what a reference means.
 type meaning struct {
-	object map[string]any // as it is written, or as units print it; nil if there is none, or if kustomize generates it
+	object map[string]any // as written, or as units print it; nil for a missing or generated one
 	files  []string       // that hold the object or generate it, all with the same content
 	// contents identify the content of each candidate by its file; apart has those that are for other clusters.
 	contents map[string]string
@@ -181,7 +181,7 @@ func isReferred(object map[string]any) bool {
 	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
 }
 
-// generatedFrom identifies, for each kustomization that generates an object, what it is generated from.
+// generatedFrom identifies the input of each kustomization that generates an object.
 func (c *candidates) generatedFrom(r flux.Reference) map[string]string {
 	key := r.Kind + "\x00" + r.Name
 	if all, known := c.generates[key]; known || r.Kind != "ConfigMap" && r.Kind != "Secret" ||

@@ -111,7 +111,7 @@ func (c *comparison) mayPrint(u *Unit, n *needed) bool {
 	})
 }
 
-// wordsOf returns which words a file has, nil if nobody has looked.
+// wordsOf returns the definitions that were read in a file, or nil if it was not read.
 func (c *comparison) wordsOf(t Tree, name string) *fileDefinitions {
 	if c.newSide.Read != nil {
 		return nil // to find out takes reading it

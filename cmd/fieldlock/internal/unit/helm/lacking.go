@@ -38,7 +38,7 @@ func Decides(dir string, files []string) rendered.Decides {
 			}
 		}
 		if !opaque {
-			decideInPart(dir, files, has, of.Files)
+			decideInPart(dir, files, isTemplate, has, of.Files)
 		}
 		return of, lacks
 	}
@@ -46,8 +46,9 @@ func Decides(dir string, files []string) rendered.Decides {
 
 // decideInPart adds what of each file decides about dependencies, for those that do not decide as a whole. A file that
 // cannot be read decides as a whole.
-func decideInPart(dir string, files []string, has rendered.Has, of map[string]string) {
-	seen, isTemplate := map[string]bool{"global": true, "tags": true}, templatesAmong(files)
+func decideInPart(dir string, files []string, isTemplate func(name string) bool, has rendered.Has,
+	of map[string]string) {
+	seen := map[string]bool{"global": true, "tags": true}
 	for _, name := range files {
 		if path.Ext(name) == ".md" && !isTemplate(name) {
 			of[name] = ""

@@ -27,6 +27,7 @@
 //	render   what Helm prints for a chart, as objects
 //	find     the charts of a tree
 //	lacking  what decides about what a chart lacks
+//	files    the files of the tree that rendering a chart reads
 //	chart    a chart and its dependencies, read from the tree
 //	values   the values of a release, and the schemas that judge them
 package helm
@@ -113,7 +114,7 @@ func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err e
 		if err := r.Lacking.Lacks(missing); err != nil {
 			return nil, err
 		}
-		// Notes are no objects, and often name what the missing dependency would define.
+		// Notes print no objects, and often use templates of the missing dependency.
 		c.Templates = slices.DeleteFunc(slices.Clone(c.Templates), func(t *common.File) bool { return isNotes(t.Name) })
 	}
 	if err := l.leaveOutEncrypted(c, r.Lacking); err != nil {
